@@ -1,0 +1,63 @@
+/* layer: mapper */
+/** One capture in, rows of partial tables out. Knows no other process and no other rank. */
+#ifndef RLMR_MAPPER_H
+#define RLMR_MAPPER_H
+
+#include "rlmr/capture.h"
+#include "rlmr/memory_events.h"
+#include "rlmr/stream.h"
+
+/** X(table): every table of the output, in the order in which they are written. */
+#define RLMR_TABLES(X) X(captures) X(memory_events)
+
+#define RLMR_TABLE_ENUM(table) RLMR_TABLE_##table,
+enum { RLMR_TABLES(RLMR_TABLE_ENUM) RLMR_TABLE_COUNT };
+
+/** The schemas, by table number. */
+extern const rlmr_schema *const rlmr_table_schemas[RLMR_TABLE_COUNT];
+
+/** X(NAME, name): analyses that are built; a mode is a set of them. */
+#define RLMR_ANALYSES(X) X(MEMORY, "memory")
+
+#define RLMR_ANALYSIS_ENUM(name, text) RLMR_ANALYSIS_##name,
+typedef enum { RLMR_ANALYSES(RLMR_ANALYSIS_ENUM) RLMR_ANALYSIS_COUNT } rlmr_analysis;
+
+/** X(NAME, name): how a record finds its call stack. */
+#define RLMR_MATCH_POLICIES(X) X(BEST, "best") X(NEAREST, "nearest") X(ENCLOSING, "enclosing")
+
+#define RLMR_MATCH_ENUM(name, text) RLMR_MATCH_##name,
+typedef enum { RLMR_MATCH_POLICIES(RLMR_MATCH_ENUM) RLMR_MATCH_COUNT } rlmr_match_policy;
+
+typedef struct {
+    bool analyses[RLMR_ANALYSIS_COUNT];
+    rlmr_match_policy match;
+    int64_t time_offset_ns; /**< added to trace times */
+    bool strict;            /**< damage is an error */
+} rlmr_map_options;
+
+/** What one process has mapped: the rows of all its captures. */
+typedef struct {
+    rlmr_symtab *texts; /**< of the text columns of all tables */
+    rlmr_table tables[RLMR_TABLE_COUNT];
+} rlmr_partial;
+
+/** @return OK or E_NOMEM; rlmr_partial_release() in both cases */
+RLMR_MUST_CHECK rlmr_status rlmr_partial_init(rlmr_partial *partial, rlmr_error *err);
+void rlmr_partial_release(rlmr_partial *partial);
+
+/** Whether the analyses chosen read files of a kind. */
+bool rlmr_map_reads(const rlmr_map_options *options, rlmr_file_kind kind);
+
+/** Whether the analyses chosen make a table. */
+bool rlmr_map_makes(const rlmr_map_options *options, int table);
+
+/** Read one capture's files and append its rows to the partial tables, its row of `/captures` last.
+ *
+ *  What is wrong with the capture is kept in it (status, file states, counts, message) and is no error; nothing is
+ *  read of a capture that is failed or empty already.
+ *  @param meter told of all bytes read, may end the work
+ *  @return OK, E_NOMEM, E_RANGE; with options->strict E_PARSE for a capture that is not ok or empty; or what the meter returned */
+RLMR_MUST_CHECK rlmr_status rlmr_map_capture(rlmr_capture *capture, const rlmr_map_options *options, rlmr_partial *partial,
+                                             const rlmr_meter *meter, rlmr_error *err);
+
+#endif

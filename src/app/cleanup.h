@@ -1,0 +1,22 @@
+/** What SIGTERM, SIGINT and SIGHUP do: remove the temporary file, say so, end with exit code 1.
+ *
+ *  Signals interrupt a process anywhere, also inside MPI or HDF5, so the handler uses nothing but async-signal-safe calls
+ *  and one path that was put aside before; mpirun ends the other processes. */
+#ifndef RLMR_CLEANUP_H
+#define RLMR_CLEANUP_H
+
+#include "rlmr/error.h"
+
+#include <stdbool.h>
+
+/** Install the handlers, and let a write beyond the file size limit be an error, not a death.
+ *  @param speaks this process prints the message */
+void rlmr_cleanup_install(bool speaks);
+
+/** Remember the file to remove, NULL for none. @return OK or E_OUTPUT (longer than a path can be) */
+RLMR_MUST_CHECK rlmr_status rlmr_cleanup_file(const char *path, rlmr_error *err);
+
+/** Hold the signals back, so that a rename is done or not begun; then let them through again. */
+void rlmr_cleanup_hold(bool hold);
+
+#endif

@@ -1,0 +1,18 @@
+/** Messages on stderr, each with its level, from process 0 alone. */
+#ifndef RLMR_MESSAGE_H
+#define RLMR_MESSAGE_H
+
+#include "rlmr/error.h"
+
+#include <stdbool.h>
+
+typedef enum { RLMR_LEVEL_ERROR, RLMR_LEVEL_WARNING, RLMR_LEVEL_INFO, RLMR_LEVEL_DEBUG } rlmr_level;
+
+/** Print a line, with control bytes shown as \xNN so that no file can write to the user's terminal.
+ *  @param verbosity -1 shows warnings and errors, 0 also info, 1 all */
+RLMR_PRINTF(3, 4) void rlmr_message(int verbosity, rlmr_level level, const char *format, ...);
+
+/** True if this process is to stay silent before MPI has started, because it is not the first. */
+bool rlmr_message_silent(void);
+
+#endif

@@ -1,0 +1,463 @@
+#include "memory.h"
+
+#include "rlmr/csv_reader.h"
+#include "rlmr/decimal.h"
+#include "stack_index.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Records and trace that lie further apart than this do not share a clock. */
+#define RANGES_APART_NS INT64_C(3600000000000)
+
+/* X(column, title, quantity): the columns we use, as named in the file without their unit. */
+#define CSV_COLUMNS(X)                                                                                               \
+    X(name, "Name", TEXT)                                                                                            \
+    X(size, "Size", KIB)                                                                                             \
+    X(allocation_time, "Allocation Time", US)                                                                        \
+    X(release_time, "Release Time", US)                                                                              \
+    X(duration, "Duration", US)                                                                                      \
+    X(active_duration, "Active Duration", US)                                                                        \
+    X(allocated, "Allocation Total Allocated", MIB)                                                                  \
+    X(reserved, "Allocation Total Reserved", MIB)                                                                    \
+    X(active, "Allocation Total Active", MIB)                                                                        \
+    X(release_allocated, "Release Total Allocated", MIB)                                                             \
+    X(release_reserved, "Release Total Reserved", MIB)                                                               \
+    X(release_active, "Release Total Active", MIB)                                                                   \
+    X(stream, "Stream Ptr", TEXT)                                                                                    \
+    X(device, "Device Type", TEXT)
+
+#define CSV_ENUM(column, title, quantity) CSV_##column,
+enum { CSV_COLUMNS(CSV_ENUM) CSV_COUNT };
+
+typedef enum { QUANTITY_TEXT, QUANTITY_US, QUANTITY_KIB, QUANTITY_MIB } quantity;
+
+typedef struct {
+    const char *title;
+    quantity kind;
+} csv_column;
+
+#define CSV_COLUMN(column, title, quantity) {title, QUANTITY_##quantity},
+static const csv_column csv_columns[CSV_COUNT] = {CSV_COLUMNS(CSV_COLUMN)};
+
+/* Memory units of a header, as powers of 1024 of a byte. */
+static const struct {
+    const char *unit;
+    int power;
+} memory_units[] = {{"B", 0}, {"KB", 1}, {"MB", 2}, {"GB", 3}};
+
+#define TABLE_COLUMN(type, name, unit, storage, description) TABLE_##name,
+enum { RLMR_MEMORY_EVENTS(TABLE_COLUMN) TABLE_COLUMNS };
+
+#define FOUND_TEXT(name, text) text,
+static const char *const found_texts[RLMR_FOUND_COUNT] = {RLMR_FOUND_LIST(FOUND_TEXT)};
+
+struct rlmr_memory {
+    rlmr_capture *capture;
+    rlmr_partial *partial;
+    rlmr_symtab *names; /* of the records that look for a stack */
+    rlmr_stack_index *index;
+    rlmr_bytes records; /* of rlmr_record */
+    uint64_t first_row; /* in the table */
+    uint32_t role;      /* ids of texts that many rows share */
+    uint32_t found[RLMR_FOUND_COUNT];
+    uint32_t pta;
+    uint32_t ge;
+    size_t place[CSV_COUNT]; /* of a column in the file; SIZE_MAX if it has none */
+    double factor[CSV_COUNT];
+    size_t cells_expected; /* 0 before the header was read */
+    bool no_header;        /* it lacks a column without which no row can be read */
+    bool time_offset;      /* the user has shifted the trace */
+};
+
+static rlmr_status intern(rlmr_memory *memory, const char *text, uint32_t *id, rlmr_error *err) {
+    return rlmr_symtab_intern_utf8(memory->partial->texts, rlmr_slice_of(text), id, NULL, err);
+}
+
+static rlmr_status intern_shared(rlmr_memory *memory, rlmr_error *err) {
+    rlmr_status status = intern(memory, memory->capture->role == NULL ? "" : memory->capture->role, &memory->role, err);
+    status = status == RLMR_OK ? intern(memory, "PTA", &memory->pta, err) : status;
+    status = status == RLMR_OK ? intern(memory, "GE", &memory->ge, err) : status;
+    for (int found = 0; found < RLMR_FOUND_COUNT && status == RLMR_OK; found++) {
+        status = intern(memory, found_texts[found], &memory->found[found], err);
+    }
+    return status;
+}
+
+rlmr_status rlmr_memory_open(rlmr_capture *capture, const rlmr_map_options *options, rlmr_partial *partial,
+                             rlmr_memory **out, rlmr_error *err) {
+    rlmr_memory *memory = calloc(1, sizeof *memory);
+    *out = memory;
+    if (memory == NULL) {
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to map a capture");
+    }
+    memory->capture = capture;
+    memory->partial = partial;
+    memory->first_row = partial->tables[RLMR_TABLE_memory_events].rows;
+    memory->time_offset = options->time_offset_ns != 0;
+    rlmr_status status = rlmr_symtab_open(&memory->names, err);
+    status = status == RLMR_OK ? rlmr_stack_index_open(memory->names, partial->texts, options, &memory->index, err) : status;
+    status = status == RLMR_OK ? intern_shared(memory, err) : status;
+    if (status != RLMR_OK) {
+        rlmr_memory_close(memory);
+        *out = NULL;
+    }
+    return status;
+}
+
+void rlmr_memory_close(rlmr_memory *memory) {
+    if (memory != NULL) {
+        rlmr_stack_index_close(memory->index);
+        rlmr_symtab_close(memory->names);
+        rlmr_bytes_release(&memory->records);
+        free(memory);
+    }
+}
+
+/* Note damage of operator_memory.csv at a row; the first is described, later ones are only counted. */
+static rlmr_status csv_damage(rlmr_memory *memory, const rlmr_csv_row *row, const char *where, rlmr_slice cell,
+                              const char *reason, rlmr_error *err) {
+    rlmr_capture *capture = memory->capture;
+    bool first = capture->files[RLMR_FILE_operator_memory].state != RLMR_FILE_DAMAGED;
+    rlmr_capture_damaged(capture, RLMR_FILE_operator_memory, row->offset);
+    if (!first) {
+        return RLMR_OK;
+    }
+    int shown = cell.bytes > 64 ? 64 : (int)cell.bytes;
+    return rlmr_capture_note(capture, err, "operator_memory.csv: row %llu at byte %lld: %s%s\"%.*s\": %s",
+                             (unsigned long long)row->number, (long long)row->offset, where, where[0] == '\0' ? "" : " ",
+                             shown, cell.text, reason);
+}
+
+static rlmr_status bad_cell(rlmr_memory *memory, const rlmr_csv_row *row, int column, rlmr_slice cell, const char *reason,
+                            rlmr_error *err) {
+    memory->capture->bad_cells++;
+    return csv_damage(memory, row, csv_columns[column].title, cell, reason, err);
+}
+
+/* The part of a header cell before its unit, and the unit: "Size(KB)" is "Size" and "KB". */
+static rlmr_slice split_unit(rlmr_slice title, rlmr_slice *unit) {
+    *unit = (rlmr_slice){.text = ""};
+    const char *open = memchr(title.text, '(', title.bytes);
+    if (open == NULL || title.text[title.bytes - 1] != ')') {
+        return title;
+    }
+    size_t before = (size_t)(open - title.text);
+    *unit = (rlmr_slice){.text = open + 1, .bytes = title.bytes - before - 2};
+    while (before > 0 && title.text[before - 1] == ' ') {
+        before--;
+    }
+    return (rlmr_slice){.text = title.text, .bytes = before};
+}
+
+/* The factor from a header's unit to ours. @return false for a unit that is not known */
+static bool unit_factor(quantity kind, rlmr_slice unit, double *factor) {
+    *factor = 1.0;
+    if (kind == QUANTITY_TEXT) {
+        return true;
+    }
+    if (kind == QUANTITY_US) {
+        return rlmr_slice_equal(unit, RLMR_SLICE("us"));
+    }
+    int ours = kind == QUANTITY_KIB ? 1 : 2;
+    for (size_t i = 0; i < sizeof memory_units / sizeof memory_units[0]; i++) {
+        if (rlmr_slice_equal(unit, rlmr_slice_of(memory_units[i].unit))) {
+            *factor = ldexp(1.0, 10 * (memory_units[i].power - ours));
+            return true;
+        }
+    }
+    return false;
+}
+
+static rlmr_status read_title(rlmr_memory *memory, const rlmr_csv_row *row, size_t at, rlmr_error *err) {
+    rlmr_slice unit;
+    rlmr_slice title = split_unit(row->cells[at], &unit);
+    for (int column = 0; column < CSV_COUNT; column++) {
+        if (memory->place[column] != SIZE_MAX || !rlmr_slice_equal(title, rlmr_slice_of(csv_columns[column].title))) {
+            continue;
+        }
+        if (!unit_factor(csv_columns[column].kind, unit, &memory->factor[column])) {
+            return bad_cell(memory, row, column, row->cells[at], "a unit that is not known, the column is left out", err);
+        }
+        memory->place[column] = at;
+        return RLMR_OK;
+    }
+    return RLMR_OK;
+}
+
+static rlmr_status read_header(rlmr_memory *memory, const rlmr_csv_row *row, rlmr_error *err) {
+    memory->cells_expected = row->count;
+    for (int column = 0; column < CSV_COUNT; column++) {
+        memory->place[column] = SIZE_MAX;
+    }
+    for (size_t at = 0; at < row->count; at++) {
+        rlmr_status status = read_title(memory, row, at, err);
+        if (status != RLMR_OK) {
+            return status;
+        }
+    }
+    static const int required[] = {CSV_name, CSV_size, CSV_allocation_time};
+    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
+        if (memory->place[required[i]] == SIZE_MAX) {
+            memory->no_header = true;
+            return csv_damage(memory, row, "column", rlmr_slice_of(csv_columns[required[i]].title),
+                              "not in the header, nothing can be read", err);
+        }
+    }
+    return RLMR_OK;
+}
+
+static rlmr_slice cell_of(const rlmr_memory *memory, const rlmr_csv_row *row, int column) {
+    size_t place = memory->place[column];
+    return place < row->count ? row->cells[place] : (rlmr_slice){.text = ""};
+}
+
+/* A time stamp in ns; RLMR_TIME_ABSENT if the cell is absent or bad. */
+static rlmr_status read_time(rlmr_memory *memory, const rlmr_csv_row *row, int column, int64_t *ns, rlmr_error *err) {
+    rlmr_slice cell = cell_of(memory, row, column);
+    *ns = RLMR_TIME_ABSENT;
+    if (cell.bytes == 0 || rlmr_decimal_time_us_to_ns(cell, ns)) {
+        return RLMR_OK;
+    }
+    *ns = RLMR_TIME_ABSENT;
+    return bad_cell(memory, row, column, cell, "no time in microseconds, or its precision is gone (saved by a spreadsheet?)",
+                    err);
+}
+
+/* A number in our unit; NaN if the cell is absent or bad. */
+static rlmr_status read_number(rlmr_memory *memory, const rlmr_csv_row *row, int column, double *value,
+                               rlmr_error *err) {
+    rlmr_slice cell = cell_of(memory, row, column);
+    *value = NAN;
+    if (cell.bytes == 0) {
+        return RLMR_OK;
+    }
+    int exponent = csv_columns[column].kind == QUANTITY_US ? -3 : 0; /* to ms, rounded once */
+    double number;
+    if (rlmr_decimal_to_double(cell, exponent, &number)) {
+        *value = number * memory->factor[column];
+        return RLMR_OK;
+    }
+    return bad_cell(memory, row, column, cell, "not a number", err);
+}
+
+static rlmr_status read_text(rlmr_memory *memory, const rlmr_csv_row *row, int column, uint32_t *id, rlmr_error *err) {
+    rlmr_slice cell = cell_of(memory, row, column);
+    bool replaced = false;
+    rlmr_status status = rlmr_symtab_intern_utf8(memory->partial->texts, cell, id, &replaced, err);
+    if (status == RLMR_OK && replaced) {
+        status = bad_cell(memory, row, column, cell, "not UTF-8, or a NUL byte", err);
+    }
+    return status;
+}
+
+/* A record with an allocation time looks for its stack. */
+static rlmr_status add_record(rlmr_memory *memory, rlmr_slice name, int64_t time_ns, rlmr_error *err) {
+    rlmr_record record = {.time_ns = time_ns, .row = memory->partial->tables[RLMR_TABLE_memory_events].rows};
+    rlmr_status status = rlmr_symtab_intern(memory->names, name, &record.name, err);
+    return status == RLMR_OK ? rlmr_bytes_append(&memory->records, &record, sizeof record, err) : status;
+}
+
+static rlmr_status read_times(rlmr_memory *memory, const rlmr_csv_row *row, rlmr_memory_events_row *out, bool *release_only,
+                              rlmr_error *err) {
+    int64_t allocation;
+    int64_t release;
+    int64_t bad_before = memory->capture->bad_cells;
+    rlmr_status status = read_time(memory, row, CSV_allocation_time, &allocation, err);
+    status = status == RLMR_OK ? read_time(memory, row, CSV_release_time, &release, err) : status;
+    if (status != RLMR_OK) {
+        return status;
+    }
+    *release_only = allocation == RLMR_TIME_ABSENT && release != RLMR_TIME_ABSENT;
+    out->is_released = release != RLMR_TIME_ABSENT;
+    out->start_time_ns = allocation != RLMR_TIME_ABSENT ? allocation : release;
+    out->start_time_ms = out->start_time_ns != RLMR_TIME_ABSENT ? (double)out->start_time_ns / 1e6 : NAN;
+    if (out->start_time_ns == RLMR_TIME_ABSENT && memory->capture->bad_cells == bad_before) {
+        status = bad_cell(memory, row, CSV_allocation_time, (rlmr_slice){.text = ""}, "a record without any time", err);
+    }
+    if (status == RLMR_OK && allocation != RLMR_TIME_ABSENT) {
+        status = add_record(memory, cell_of(memory, row, CSV_name), allocation, err);
+    }
+    return status;
+}
+
+static rlmr_status read_numbers(rlmr_memory *memory, const rlmr_csv_row *row, rlmr_memory_events_row *out,
+                                bool release_only, rlmr_error *err) {
+    const struct {
+        int column;
+        double *value;
+    } numbers[] = {
+        {CSV_size, &out->size_kb},
+        {CSV_duration, &out->duration_ms},
+        {CSV_active_duration, &out->active_duration_ms},
+        {release_only ? CSV_release_allocated : CSV_allocated, &out->total_allocated_mb},
+        {release_only ? CSV_release_reserved : CSV_reserved, &out->total_reserved_mb},
+        {release_only ? CSV_release_active : CSV_active, &out->total_active_mb},
+    };
+    rlmr_status status = RLMR_OK;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == RLMR_OK; i++) {
+        status = read_number(memory, row, numbers[i].column, numbers[i].value, err);
+    }
+    /* RL-Insight's rule: a record whose duration is not known was held for 0 ms. */
+    out->is_released = out->is_released || !isnan(out->duration_ms);
+    out->duration_ms = isnan(out->duration_ms) ? 0.0 : out->duration_ms;
+    return status;
+}
+
+static rlmr_status read_record(rlmr_memory *memory, const rlmr_csv_row *row, rlmr_error *err) {
+    rlmr_slice name = cell_of(memory, row, CSV_name);
+    bool ge = name.bytes >= 6 && memcmp(name.text, "cann::", 6) == 0;
+    rlmr_memory_events_row out = {.role = memory->role,
+                                  .rank_id = memory->capture->rank_id,
+                                  .capture = memory->capture->number,
+                                  .component = ge ? memory->ge : memory->pta,
+                                  .call_stack_match = memory->found[RLMR_FOUND_NONE],
+                                  .file_row = (int64_t)row->number};
+    bool release_only = false;
+    rlmr_status status = read_times(memory, row, &out, &release_only, err);
+    status = status == RLMR_OK ? read_numbers(memory, row, &out, release_only, err) : status;
+    status = status == RLMR_OK ? read_text(memory, row, CSV_name, &out.name, err) : status;
+    status = status == RLMR_OK ? read_text(memory, row, CSV_stream, &out.stream, err) : status;
+    status = status == RLMR_OK ? read_text(memory, row, CSV_device, &out.device_type, err) : status;
+    if (status == RLMR_OK) {
+        status = rlmr_table_append(&memory->partial->tables[RLMR_TABLE_memory_events], &out, err);
+    }
+    return status;
+}
+
+static rlmr_status on_row(void *self, const rlmr_csv_row *row, rlmr_error *err) {
+    rlmr_memory *memory = self;
+    if (memory->cells_expected == 0) {
+        return read_header(memory, row, err);
+    }
+    if (memory->no_header) {
+        return RLMR_OK;
+    }
+    rlmr_csv_row kept = *row;
+    rlmr_status status = RLMR_OK;
+    if (row->count < memory->cells_expected) {
+        rlmr_slice last = row->cells[row->count - 1];
+        memory->capture->bad_cells++;
+        if (row->unended) {
+            /* The file was cut in this row: its last cell may be cut too. */
+            kept.count--;
+            status = csv_damage(memory, row, "after", last, "the file ends inside the row, this cell is left out", err);
+        } else {
+            status = csv_damage(memory, row, "after", last, "fewer cells than the header has", err);
+        }
+    } else if (row->count > memory->cells_expected) {
+        memory->capture->bad_cells++;
+        status = csv_damage(memory, row, "at", row->cells[memory->cells_expected], "more cells than the header has", err);
+    }
+    return status == RLMR_OK ? read_record(memory, &kept, err) : status;
+}
+
+rlmr_status rlmr_memory_read(rlmr_memory *memory, const rlmr_meter *meter, rlmr_error *err) {
+    rlmr_capture *capture = memory->capture;
+    rlmr_file *file = &capture->files[RLMR_FILE_operator_memory];
+    if (file->state == RLMR_FILE_ABSENT) {
+        return RLMR_OK;
+    }
+    file->state = RLMR_FILE_READ;
+    rlmr_error trouble;
+    rlmr_error_clear(&trouble);
+    rlmr_status status = rlmr_csv_read(file->path, on_row, memory, meter, &trouble);
+    capture->memory_rows = (int64_t)(memory->partial->tables[RLMR_TABLE_memory_events].rows - memory->first_row);
+    if (status == RLMR_E_INPUT || status == RLMR_E_LIMIT) {
+        rlmr_capture_damaged(capture, RLMR_FILE_operator_memory, trouble.offset);
+        status = rlmr_capture_note(capture, err, "operator_memory.csv: %s", trouble.message);
+    } else if (status != RLMR_OK) {
+        return rlmr_error_set(err, status, "%s", trouble.message);
+    }
+    if (status == RLMR_OK && capture->bad_cells > 1) {
+        status = rlmr_capture_note(capture, err, "%lld bad cells in operator_memory.csv", (long long)capture->bad_cells);
+    }
+    if (file->state == RLMR_FILE_DAMAGED && capture->memory_rows == 0) {
+        rlmr_capture_degrade(capture, RLMR_CAPTURE_FAILED); /* nothing usable */
+    }
+    return status;
+}
+
+bool rlmr_memory_wants_trace(const rlmr_memory *memory) {
+    return memory->records.bytes > 0;
+}
+
+rlmr_status rlmr_memory_event(rlmr_memory *memory, const rlmr_trace_event *event, rlmr_error *err) {
+    bool bad = false;
+    rlmr_status status = rlmr_stack_index_add(memory->index, event, &bad, err);
+    if (bad) {
+        memory->capture->events_skipped++;
+    }
+    return status;
+}
+
+static rlmr_record *records_of(rlmr_memory *memory, uint64_t *count) {
+    *count = memory->records.bytes / sizeof(rlmr_record);
+    return (rlmr_record *)(void *)memory->records.data;
+}
+
+/* Times in the trace and in the records that lie more than an hour apart are not of the same clock. */
+static rlmr_status check_ranges(rlmr_memory *memory, bool *meet, rlmr_error *err) {
+    uint64_t count;
+    const rlmr_record *records = records_of(memory, &count);
+    int64_t first = INT64_MAX;
+    int64_t last = INT64_MIN;
+    for (uint64_t i = 0; i < count; i++) {
+        first = records[i].time_ns < first ? records[i].time_ns : first;
+        last = records[i].time_ns > last ? records[i].time_ns : last;
+    }
+    int64_t least;
+    int64_t greatest;
+    *meet = true;
+    if (!rlmr_stack_index_range(memory->index, &least, &greatest)) {
+        return RLMR_OK;
+    }
+    int64_t gap;
+    bool apart = (first > greatest && (__builtin_sub_overflow(first, greatest, &gap) || gap > RANGES_APART_NS)) ||
+                 (least > last && (__builtin_sub_overflow(least, last, &gap) || gap > RANGES_APART_NS));
+    if (!apart) {
+        return RLMR_OK;
+    }
+    *meet = false;
+    rlmr_capture_degrade(memory->capture, RLMR_CAPTURE_PARTIAL);
+    return rlmr_capture_note(memory->capture, err,
+                             "times do not meet, no call stacks: trace_view.json %lld..%lld ns%s, operator_memory.csv "
+                             "%lld..%lld ns; --time-offset shifts the trace",
+                             (long long)least, (long long)greatest, memory->time_offset ? " (shifted)" : "",
+                             (long long)first, (long long)last);
+}
+
+static rlmr_slice top_frame(rlmr_slice stack) {
+    const char *end = stack.bytes == 0 ? NULL : memmem(stack.text, stack.bytes, ";\r\n", 3);
+    return end == NULL ? stack : (rlmr_slice){.text = stack.text, .bytes = (size_t)(end - stack.text)};
+}
+
+static rlmr_status fill_in(rlmr_memory *memory, const rlmr_record *record, rlmr_error *err) {
+    rlmr_table *table = &memory->partial->tables[RLMR_TABLE_memory_events];
+    rlmr_symtab *texts = memory->partial->texts;
+    uint32_t top;
+    rlmr_status status = rlmr_symtab_intern(texts, top_frame(rlmr_symtab_text(texts, record->stack)), &top, err);
+    if (status == RLMR_OK) {
+        *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack) = record->stack;
+        *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack_top) = top;
+        *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack_match) = memory->found[record->found];
+        memory->capture->rows_matched += record->found != RLMR_FOUND_NONE;
+    }
+    return status;
+}
+
+rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_error *err) {
+    bool meet;
+    uint64_t count;
+    rlmr_status status = check_ranges(memory, &meet, err);
+    rlmr_record *records = records_of(memory, &count);
+    if (status != RLMR_OK || !meet || count == 0) {
+        return status;
+    }
+    status = rlmr_stack_index_match(memory->index, records, count, err);
+    for (uint64_t i = 0; i < count && status == RLMR_OK; i++) {
+        status = fill_in(memory, &records[i], err);
+    }
+    return status;
+}

@@ -1,0 +1,123 @@
+#include "heap.h"
+#include "rlmr/reducer.h"
+
+#include <stdlib.h>
+
+static rlmr_status next_rows(void *self, const rlmr_bytes *reply, rlmr_bytes *block, rlmr_error *err) {
+    (void)reply;
+    rlmr_row_run *run = self;
+    uint64_t left = run->table->rows - run->at;
+    size_t count = left < run->block_rows ? (size_t)left : run->block_rows;
+    if (count == 0) {
+        return RLMR_OK;
+    }
+    rlmr_status status = rlmr_table_encode(run->table, run->at, count, block, err);
+    run->at += count;
+    return status;
+}
+
+rlmr_source rlmr_row_run_source(rlmr_row_run *run) {
+    return (rlmr_source){.next = next_rows, .self = run};
+}
+
+size_t rlmr_block_rows(const rlmr_schema *schema, size_t block_bytes) {
+    size_t rows = block_bytes / rlmr_schema_row_bytes(schema);
+    if (rows < 1) {
+        return 1;
+    }
+    return rows > RLMR_BLOCK_ROWS ? RLMR_BLOCK_ROWS : rows;
+}
+
+/* One run in the merge: the block it is at, and its place there. */
+typedef struct {
+    rlmr_source *source;
+    rlmr_bytes block;
+    rlmr_rows *rows;
+    size_t at;
+} cursor;
+
+static bool cursor_before(const void *context, int a, int b) {
+    const cursor *cursors = context;
+    int order = rlmr_rows_compare(cursors[a].rows, cursors[a].at, cursors[b].rows, cursors[b].at);
+    return order < 0 || (order == 0 && a < b);
+}
+
+/* Pull the next block. At the end of the run the cursor's rows are none. */
+static rlmr_status refill(cursor *at, rlmr_error *err) {
+    static const rlmr_bytes no_reply = {0};
+    rlmr_bytes_clear(&at->block);
+    at->at = 0;
+    at->rows->rows = 0;
+    rlmr_status status = at->source->next(at->source->self, &no_reply, &at->block, err);
+    if (status == RLMR_OK && at->block.bytes > 0) {
+        status = rlmr_rows_decode(at->rows, at->block.data, at->block.bytes, err);
+    }
+    return status;
+}
+
+static rlmr_status merge(cursor *cursors, rlmr_heap *heap, rlmr_rows *out, rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    while (heap->count > 0 && status == RLMR_OK) {
+        cursor *least = &cursors[heap->items[0]];
+        rlmr_rows_copy(out, least->rows, least->at++);
+        if (out->rows == out->capacity) {
+            status = sink->rows(sink->self, out, err);
+            *rows += out->rows;
+            out->rows = 0;
+        }
+        if (status == RLMR_OK && least->at == least->rows->rows) {
+            status = refill(least, err);
+        }
+        if (least->rows->rows == 0) {
+            rlmr_heap_pop(heap);
+        } else {
+            rlmr_heap_sink(heap);
+        }
+    }
+    if (status == RLMR_OK && out->rows > 0) {
+        status = sink->rows(sink->self, out, err);
+        *rows += out->rows;
+    }
+    return status;
+}
+
+static rlmr_status open_cursors(cursor *cursors, rlmr_heap *heap, const rlmr_schema *schema, rlmr_source *sources,
+                                int count, size_t block_rows, rlmr_error *err) {
+    for (int run = 0; run < count; run++) {
+        cursors[run].source = &sources[run];
+        rlmr_status status = rlmr_rows_open(schema, block_rows, &cursors[run].rows, err);
+        status = status == RLMR_OK ? refill(&cursors[run], err) : status;
+        if (status != RLMR_OK) {
+            return status;
+        }
+        if (cursors[run].rows->rows > 0) {
+            rlmr_heap_push(heap, run);
+        }
+    }
+    return RLMR_OK;
+}
+
+rlmr_status rlmr_merge_rows(const rlmr_schema *schema, rlmr_source *sources, int count, size_t block_rows, rlmr_sink *sink,
+                            uint64_t *rows, rlmr_error *err) {
+    *rows = 0;
+    rlmr_rows *out = NULL;
+    cursor *cursors = calloc((size_t)count, sizeof *cursors);
+    int *items = calloc((size_t)count, sizeof *items);
+    rlmr_status status = rlmr_rows_open(schema, RLMR_BLOCK_ROWS, &out, err);
+    if (status == RLMR_OK && (cursors == NULL || items == NULL)) {
+        status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory to merge the rows of %d processes", count);
+    }
+    if (status == RLMR_OK) {
+        rlmr_heap heap = {.items = items, .before = cursor_before, .context = cursors};
+        status = open_cursors(cursors, &heap, schema, sources, count, block_rows, err);
+        status = status == RLMR_OK ? merge(cursors, &heap, out, sink, rows, err) : status;
+    }
+    for (int run = 0; cursors != NULL && run < count; run++) {
+        rlmr_bytes_release(&cursors[run].block);
+        rlmr_rows_close(cursors[run].rows);
+    }
+    rlmr_rows_close(out);
+    free(cursors);
+    free(items);
+    return status;
+}
