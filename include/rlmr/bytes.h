@@ -1,8 +1,8 @@
 /* layer: core */
 /** Byte buffers: a borrowed view (slice), an owner that grows (bytes), and a bounds-checked reader.
  *
- *  Integers are stored in the byte order of the host: what is written here only ever travels between processes of one
- *  MPI job.
+ *  Integers are stored in the byte order of the host: what is written here only ever travels between
+ * processes of one MPI job.
  */
 #ifndef RLMR_BYTES_H
 #define RLMR_BYTES_H
@@ -45,7 +45,8 @@ void rlmr_bytes_clear(rlmr_bytes *buffer);
 RLMR_MUST_CHECK rlmr_status rlmr_bytes_reserve(rlmr_bytes *buffer, size_t extra, rlmr_error *err);
 
 /** Append; `data` may be NULL if `count` is 0. @return OK or E_NOMEM, which leaves the buffer as it was. */
-RLMR_MUST_CHECK rlmr_status rlmr_bytes_append(rlmr_bytes *buffer, const void *data, size_t count, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_bytes_append(rlmr_bytes *buffer, const void *data, size_t count,
+                                              rlmr_error *err);
 RLMR_MUST_CHECK rlmr_status rlmr_bytes_append_u32(rlmr_bytes *buffer, uint32_t value, rlmr_error *err);
 RLMR_MUST_CHECK rlmr_status rlmr_bytes_append_i64(rlmr_bytes *buffer, int64_t value, rlmr_error *err);
 

@@ -13,17 +13,24 @@ typedef struct rlmr_input rlmr_input;
  *  @param meter told of the file's own bytes with each piece, NULL for none; borrowed until close
  *  @param out owned by the caller, rlmr_input_close()
  *  @return OK, E_NOMEM, E_INPUT (absent, not readable, not a regular file) */
-RLMR_MUST_CHECK rlmr_status rlmr_input_open(const char *path, const rlmr_meter *meter, rlmr_input **out, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_input_open(const char *path, const rlmr_meter *meter, rlmr_input **out,
+                                            rlmr_error *err);
 void rlmr_input_close(rlmr_input *input);
 
 /** The next piece, valid until the next call; no bytes at the end of the file.
  *  @return OK, E_INPUT (read error), E_PARSE (damaged gzip data), or what the meter returned */
 RLMR_MUST_CHECK rlmr_status rlmr_input_read(rlmr_input *input, rlmr_slice *piece, rlmr_error *err);
 
-/** Bytes in all pieces before the one read last: the offset of its first byte, in the unpacked text of a .gz file. */
+/** Bytes in all pieces before the one read last: the offset of its first byte, in the unpacked text of a .gz
+ * file. */
 int64_t rlmr_input_offset(const rlmr_input *input);
 
-typedef enum { RLMR_ENTRY_FILE, RLMR_ENTRY_DIRECTORY, RLMR_ENTRY_LINKED_DIRECTORY, RLMR_ENTRY_OTHER } rlmr_entry_kind;
+typedef enum {
+    RLMR_ENTRY_FILE,
+    RLMR_ENTRY_DIRECTORY,
+    RLMR_ENTRY_LINKED_DIRECTORY,
+    RLMR_ENTRY_OTHER
+} rlmr_entry_kind;
 
 typedef struct {
     char *name;

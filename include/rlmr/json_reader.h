@@ -22,22 +22,24 @@ typedef enum {
     RLMR_JSON_LITERAL /**< true, false, null */
 } rlmr_json_kind;
 
-/** One token. `text` is decoded and borrowed for the call; `depth` counts the objects and arrays around the token, a
- *  bracket itself not included. */
-typedef rlmr_status (*rlmr_json_token)(void *self, rlmr_json_kind kind, rlmr_slice text, int depth, rlmr_error *err);
+/** One token. `text` is decoded and borrowed for the call; `depth` counts the objects and arrays around the
+ * token, a bracket itself not included. */
+typedef rlmr_status (*rlmr_json_token)(void *self, rlmr_json_kind kind, rlmr_slice text, int depth,
+                                       rlmr_error *err);
 
 /** Read one JSON value, and check that nothing but blanks follows.
  *
  *  Texts are not checked for UTF-8. On E_PARSE and E_LIMIT err->offset is the byte where it was met.
  *  @param meter NULL for none
  *  @return OK, E_INPUT, E_NOMEM, E_PARSE, E_LIMIT, or what `token` or the meter returned */
-RLMR_MUST_CHECK rlmr_status rlmr_json_read(const char *path, rlmr_json_token token, void *self, const rlmr_meter *meter,
-                                           rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_json_read(const char *path, rlmr_json_token token, void *self,
+                                           const rlmr_meter *meter, rlmr_error *err);
 
 /** The text or number under a key of the object that the file holds.
  *
  *  @param value out: owned by the caller, free(); NULL if the key is absent or its value is no text or number
  *  @return as rlmr_json_read(); E_PARSE also if the file does not hold an object */
-RLMR_MUST_CHECK rlmr_status rlmr_json_scalar(const char *path, const char *key, char **value, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_json_scalar(const char *path, const char *key, char **value,
+                                             rlmr_error *err);
 
 #endif

@@ -1,9 +1,11 @@
 /* layer: reducer */
-/** Partial tables in, final tables out. Sorted runs are merged block by block, so memory is one block a process.
+/** Partial tables in, final tables out. Sorted runs are merged block by block, so memory is one block a
+ * process.
  *
- *  A text column is reduced first: each process offers its distinct texts in bytewise order, the merge numbers them (the
- *  number is the text's code in the file) and answers with the codes. Codes have the order of the texts, so rows are then
- *  sorted and merged by integers alone. The merge is the k-way merge of Knuth, TAOCP 3, 5.4.1, with a binary heap.
+ *  A text column is reduced first: each process offers its distinct texts in bytewise order, the merge
+ * numbers them (the number is the text's code in the file) and answers with the codes. Codes have the order
+ * of the texts, so rows are then sorted and merged by integers alone. The merge is the k-way merge of Knuth,
+ * TAOCP 3, 5.4.1, with a binary heap.
  */
 #ifndef RLMR_REDUCER_H
 #define RLMR_REDUCER_H
@@ -19,8 +21,9 @@ typedef struct rlmr_dictionary rlmr_dictionary;
  *  @param column       a TEXT column of it, holding ids of `texts`
  *  @param block_bytes  a block that is pulled ends with the text that reaches this size, at least 1
  *  @param out          owned by the caller, rlmr_dictionary_close()  @return OK or E_NOMEM */
-RLMR_MUST_CHECK rlmr_status rlmr_dictionary_open(const rlmr_table *table, size_t column, const rlmr_symtab *texts,
-                                                 size_t block_bytes, rlmr_dictionary **out, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_dictionary_open(const rlmr_table *table, size_t column,
+                                                 const rlmr_symtab *texts, size_t block_bytes,
+                                                 rlmr_dictionary **out, rlmr_error *err);
 void rlmr_dictionary_close(rlmr_dictionary *dictionary);
 
 /** The texts as a run for rlmr_merge_dictionaries(); valid until close. */
@@ -30,9 +33,10 @@ rlmr_source rlmr_dictionary_source(rlmr_dictionary *dictionary);
 void rlmr_dictionary_translate(const rlmr_dictionary *dictionary, rlmr_table *table);
 
 /** Merge the runs of `count` dictionaries and give every distinct text to sink->categories() once, in order.
- *  @return OK, E_NOMEM, E_RANGE (2^31 - 1 texts), E_PARSE (a block is malformed or not in order), or the status of a source or the sink */
-RLMR_MUST_CHECK rlmr_status rlmr_merge_dictionaries(rlmr_source *sources, int count, size_t column, rlmr_sink *sink,
-                                                    rlmr_error *err);
+ *  @return OK, E_NOMEM, E_RANGE (2^31 - 1 texts), E_PARSE (a block is malformed or not in order), or the
+ * status of a source or the sink */
+RLMR_MUST_CHECK rlmr_status rlmr_merge_dictionaries(rlmr_source *sources, int count, size_t column,
+                                                    rlmr_sink *sink, rlmr_error *err);
 
 /** The rows of a sorted table as a run for rlmr_merge_rows(). */
 typedef struct {
@@ -52,7 +56,8 @@ size_t rlmr_block_rows(const rlmr_schema *schema, size_t block_bytes);
  *  @param block_rows  most rows in a block of the sources
  *  @param rows        out: rows given to the sink
  *  @return OK, E_NOMEM, E_PARSE, or the status of a source or of the sink */
-RLMR_MUST_CHECK rlmr_status rlmr_merge_rows(const rlmr_schema *schema, rlmr_source *sources, int count, size_t block_rows,
-                                            rlmr_sink *sink, uint64_t *rows, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_merge_rows(const rlmr_schema *schema, rlmr_source *sources, int count,
+                                            size_t block_rows, rlmr_sink *sink, uint64_t *rows,
+                                            rlmr_error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /* layer: core */
 /** Tables: a descriptor, rows held as one array a column, sorting, and the form in which rows travel.
  *
- *  A table is declared once, as an X-list in its own header (see memory_events.h), from which RLMR_TABLE_DECLARE() makes
- *  the row struct; its .c file makes the descriptor with RLMR_COLUMN(). HDF5, transport, sort and the schema page
- *  of the manual are loops over the descriptor.
+ *  A table is declared once, as an X-list in its own header (see memory_events.h), from which
+ * RLMR_TABLE_DECLARE() makes the row struct; its .c file makes the descriptor with RLMR_COLUMN(). HDF5,
+ * transport, sort and the schema page of the manual are loops over the descriptor.
  *
- *  An X-list has entries X(TYPE, name, unit, storage, description): TYPE is I64, I32, U8, F64 or TEXT; storage is STORED, or
- *  HIDDEN for a column that only serves the sort key and is not written.
+ *  An X-list has entries X(TYPE, name, unit, storage, description): TYPE is I64, I32, U8, F64 or TEXT;
+ * storage is STORED, or HIDDEN for a column that only serves the sort key and is not written.
  */
 #ifndef RLMR_TABLE_H
 #define RLMR_TABLE_H
@@ -25,7 +25,8 @@ typedef struct {
     const char *unit;        /**< "ns", "us", "ms", "MiB", "KiB", "MB", "GB/s", "1", or "" for text */
     const char *description; /**< one line; names the sentinel of a value that can be missing */
     rlmr_storage storage;
-    size_t offset; /**< of the value in the row struct; a text is a uint32_t id of the process's symtab there */
+    size_t
+        offset; /**< of the value in the row struct; a text is a uint32_t id of the process's symtab there */
 } rlmr_column;
 
 typedef struct {
@@ -47,21 +48,22 @@ typedef uint32_t rlmr_row_TEXT;
 #define RLMR_ROW_FIELD(type, name, unit, storage, description) rlmr_row_##type name;
 
 /** Row struct `rlmr_<table>_row` and the descriptor `rlmr_<table>_schema` of an X-list. */
-#define RLMR_TABLE_DECLARE(table, LIST)                                                                              \
-    typedef struct {                                                                                                 \
-        LIST(RLMR_ROW_FIELD)                                                                                         \
-    } rlmr_##table##_row;                                                                                            \
+#define RLMR_TABLE_DECLARE(table, LIST)                                                                      \
+    typedef struct {                                                                                         \
+        LIST(RLMR_ROW_FIELD)                                                                                 \
+    } rlmr_##table##_row;                                                                                    \
     extern const rlmr_schema rlmr_##table##_schema;
 
-/** For the .c file of a schema: the X-list expanded with RLMR_COLUMN_NUMBER is an enum of column numbers, for the key;
- *  expanded with RLMR_COLUMN, after defining RLMR_ROW as the row struct, it is the array of columns. */
+/** For the .c file of a schema: the X-list expanded with RLMR_COLUMN_NUMBER is an enum of column numbers, for
+ * the key; expanded with RLMR_COLUMN, after defining RLMR_ROW as the row struct, it is the array of columns.
+ */
 #define RLMR_COLUMN_NUMBER(type, name, unit, storage, description) COLUMN_##name,
-#define RLMR_COLUMN(type_, name_, unit_, storage_, description_)                                                     \
-    {.name = #name_,                                                                                                 \
-     .type = RLMR_TYPE_##type_,                                                                                      \
-     .unit = (unit_),                                                                                                \
-     .description = (description_),                                                                                  \
-     .storage = RLMR_##storage_,                                                                                     \
+#define RLMR_COLUMN(type_, name_, unit_, storage_, description_)                                             \
+    {.name = #name_,                                                                                         \
+     .type = RLMR_TYPE_##type_,                                                                              \
+     .unit = (unit_),                                                                                        \
+     .description = (description_),                                                                          \
+     .storage = RLMR_##storage_,                                                                             \
      .offset = offsetof(RLMR_ROW, name_)},
 
 /** Bytes of one value of `type` in memory and on the wire: 8, 4 or 1; a text is its 4-byte id or code. */
@@ -75,20 +77,24 @@ typedef struct {
     void **columns; /**< columns_count arrays; a text column is an array of uint32_t */
 } rlmr_rows;
 
-/** @param capacity 1 .. RLMR_BLOCK_ROWS  @param out owned by the caller, rlmr_rows_close()  @return OK or E_NOMEM */
-RLMR_MUST_CHECK rlmr_status rlmr_rows_open(const rlmr_schema *schema, size_t capacity, rlmr_rows **out, rlmr_error *err);
+/** @param capacity 1 .. RLMR_BLOCK_ROWS  @param out owned by the caller, rlmr_rows_close()  @return OK or
+ * E_NOMEM */
+RLMR_MUST_CHECK rlmr_status rlmr_rows_open(const rlmr_schema *schema, size_t capacity, rlmr_rows **out,
+                                           rlmr_error *err);
 void rlmr_rows_close(rlmr_rows *rows);
 
 /** Copy row `at` of `from` behind the last row of `to`, which has the same schema and room for it. */
 void rlmr_rows_copy(rlmr_rows *to, const rlmr_rows *from, size_t at);
 
-/** Order of two rows by the schema's key: negative, 0 or positive. Text compares by id, so after translation to codes of
- *  a sorted dictionary it is bytewise order. */
+/** Order of two rows by the schema's key: negative, 0 or positive. Text compares by id, so after translation
+ * to codes of a sorted dictionary it is bytewise order. */
 int rlmr_rows_compare(const rlmr_rows *a, size_t at_a, const rlmr_rows *b, size_t at_b);
 
 /** Replace the content of `rows` by what rlmr_table_encode() wrote.
- *  @return OK; E_PARSE if the bytes are not a whole block of this schema or hold more rows than `rows` has room for */
-RLMR_MUST_CHECK rlmr_status rlmr_rows_decode(rlmr_rows *rows, const uint8_t *data, size_t bytes, rlmr_error *err);
+ *  @return OK; E_PARSE if the bytes are not a whole block of this schema or hold more rows than `rows` has
+ * room for */
+RLMR_MUST_CHECK rlmr_status rlmr_rows_decode(rlmr_rows *rows, const uint8_t *data, size_t bytes,
+                                             rlmr_error *err);
 
 /** All rows that this process has of one table. */
 typedef struct {
@@ -103,7 +109,8 @@ typedef struct {
 void rlmr_table_init(rlmr_table *table, const rlmr_schema *schema);
 void rlmr_table_release(rlmr_table *table);
 
-/** Append one row. @param row a pointer to the schema's row struct  @return OK or E_NOMEM, which leaves the table as it was */
+/** Append one row. @param row a pointer to the schema's row struct  @return OK or E_NOMEM, which leaves the
+ * table as it was */
 RLMR_MUST_CHECK rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *err);
 
 /** Pointer to one value, of the type in the schema; valid until rlmr_table_release(). */
@@ -115,10 +122,11 @@ void rlmr_table_translate(rlmr_table *table, size_t column, const uint32_t *map)
 /** Sort by the schema's key in O(n log n); needed before rlmr_table_encode(). @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err);
 
-/** Append rows first .. first + count - 1 of the key order to `out` as one block: a 32-bit row count, then each column.
+/** Append rows first .. first + count - 1 of the key order to `out` as one block: a 32-bit row count, then
+ * each column.
  *  @return OK or E_NOMEM */
-RLMR_MUST_CHECK rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count, rlmr_bytes *out,
-                                              rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count,
+                                              rlmr_bytes *out, rlmr_error *err);
 
 /** Bytes that one row of `schema` takes on the wire. */
 size_t rlmr_schema_row_bytes(const rlmr_schema *schema);

@@ -6,29 +6,32 @@
 #include "rlmr/stream.h"
 
 /** X(field, key): text fields of an event object, then of its `args`. */
-#define RLMR_EVENT_FIELDS(X) X(name, "name") X(cat, "cat") X(ts, "ts") X(dur, "dur") X(pid, "pid") X(tid, "tid")
-#define RLMR_ARGS_FIELDS(X)                                                                                          \
+#define RLMR_EVENT_FIELDS(X)                                                                                 \
+    X(name, "name") X(cat, "cat") X(ts, "ts") X(dur, "dur") X(pid, "pid") X(tid, "tid")
+#define RLMR_ARGS_FIELDS(X)                                                                                  \
     X(sequence, "Sequence number") X(forward_thread, "Fwd thread id") X(call_stack, "Call stack")
 
-/** One event. A field is the text or the digits as written, borrowed for the call; empty if absent or of another type.
- *  `name`, `cat` and `call_stack` are only ever texts. Of a repeated key the last counts. */
+/** One event. A field is the text or the digits as written, borrowed for the call; empty if absent or of
+ * another type. `name`, `cat` and `call_stack` are only ever texts. Of a repeated key the last counts. */
 typedef struct {
 #define RLMR_EVENT_SLICE(field, key) rlmr_slice field;
-    RLMR_EVENT_FIELDS(RLMR_EVENT_SLICE) RLMR_ARGS_FIELDS(RLMR_EVENT_SLICE)
+    RLMR_EVENT_FIELDS(RLMR_EVENT_SLICE)
+    RLMR_ARGS_FIELDS(RLMR_EVENT_SLICE)
 #undef RLMR_EVENT_SLICE
-    uint64_t number; /**< position in the file, from 0 */
+        uint64_t number; /**< position in the file, from 0 */
 } rlmr_trace_event;
 
 typedef rlmr_status (*rlmr_on_event)(void *self, const rlmr_trace_event *event, rlmr_error *err);
 
-/** Read a trace: an array of events, or an object with the array under `traceEvents`. Each complete event is given to
- *  `on_event`, also when damage follows.
+/** Read a trace: an array of events, or an object with the array under `traceEvents`. Each complete event is
+ * given to `on_event`, also when damage follows.
  *
  *  @param meter   NULL for none
  *  @param events  out: events given; right also after an error
  *  @param skipped out: elements that are no objects
  *  @return as rlmr_json_read(); E_PARSE also if there is no array of events, and what `on_event` returned */
-RLMR_MUST_CHECK rlmr_status rlmr_trace_read(const char *path, rlmr_on_event on_event, void *self, const rlmr_meter *meter,
-                                            uint64_t *events, uint64_t *skipped, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_trace_read(const char *path, rlmr_on_event on_event, void *self,
+                                            const rlmr_meter *meter, uint64_t *events, uint64_t *skipped,
+                                            rlmr_error *err);
 
 #endif

@@ -26,7 +26,8 @@ static size_t digits_at(const char *text) {
     return count;
 }
 
-/* The last run of 14 to 17 digits, or of 8 digits, an underscore and 6 digits, padded with zeros; empty if none. */
+/* The last run of 14 to 17 digits, or of 8 digits, an underscore and 6 digits, padded with zeros; empty if
+ * none. */
 static void find_timestamp(const char *name, char stamp[TIMESTAMP_DIGITS + 1]) {
     stamp[0] = '\0';
     for (const char *at = name; *at != '\0';) {
@@ -36,7 +37,8 @@ static void find_timestamp(const char *name, char stamp[TIMESTAMP_DIGITS + 1]) {
             (void)snprintf(stamp, TIMESTAMP_DIGITS + 1, "%.8s%.6s000", at, at + 9);
             end = at + 15;
         } else if (run >= 14 && run <= TIMESTAMP_DIGITS) {
-            (void)snprintf(stamp, TIMESTAMP_DIGITS + 1, "%.*s%.*s", (int)run, at, (int)(TIMESTAMP_DIGITS - run), "000");
+            (void)snprintf(stamp, TIMESTAMP_DIGITS + 1, "%.*s%.*s", (int)run, at,
+                           (int)(TIMESTAMP_DIGITS - run), "000");
         }
         at = end;
     }
@@ -66,8 +68,8 @@ static rlmr_status read_path(const char *path, rlmr_capture *capture, rlmr_error
     return status == RLMR_OK ? set_text(&capture->role, parent, (size_t)(parent_end - parent), err) : status;
 }
 
-static rlmr_status add_file(rlmr_capture *capture, rlmr_file_kind kind, const char *directory, const rlmr_entry *entry,
-                            rlmr_error *err) {
+static rlmr_status add_file(rlmr_capture *capture, rlmr_file_kind kind, const char *directory,
+                            const rlmr_entry *entry, rlmr_error *err) {
     rlmr_file *file = &capture->files[kind];
     char *path;
     if (asprintf(&path, "%s/%s", directory, entry->name) < 0) {
@@ -104,9 +106,10 @@ static rlmr_status no_rank(rlmr_capture *capture, rlmr_error *err, const char *r
     return rlmr_capture_note(capture, err, "no rank id: %s", reason);
 }
 
-/* A file that holds one object with a scalar we want. @param good out: false if it was damaged, which is noted */
-static rlmr_status read_scalar(rlmr_capture *capture, rlmr_file_kind kind, const char *key, char **value, bool *good,
-                               rlmr_error *err) {
+/* A file that holds one object with a scalar we want. @param good out: false if it was damaged, which is
+ * noted */
+static rlmr_status read_scalar(rlmr_capture *capture, rlmr_file_kind kind, const char *key, char **value,
+                               bool *good, rlmr_error *err) {
     rlmr_file *file = &capture->files[kind];
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
@@ -117,9 +120,10 @@ static rlmr_status read_scalar(rlmr_capture *capture, rlmr_file_kind kind, const
         return status == RLMR_OK ? status : rlmr_error_set(err, status, "%s", trouble.message);
     }
     rlmr_capture_damaged(capture, kind, trouble.offset);
-    return trouble.offset < 0 ? rlmr_capture_note(capture, err, "%s.json: %s", rlmr_file_kind_text(kind), trouble.message)
-                              : rlmr_capture_note(capture, err, "%s.json: %s at byte %lld", rlmr_file_kind_text(kind),
-                                                  trouble.message, (long long)trouble.offset);
+    return trouble.offset < 0
+               ? rlmr_capture_note(capture, err, "%s.json: %s", rlmr_file_kind_text(kind), trouble.message)
+               : rlmr_capture_note(capture, err, "%s.json: %s at byte %lld", rlmr_file_kind_text(kind),
+                                   trouble.message, (long long)trouble.offset);
 }
 
 static rlmr_status rank_from_file(rlmr_capture *capture, rlmr_error *err) {
@@ -130,7 +134,8 @@ static rlmr_status rank_from_file(rlmr_capture *capture, rlmr_error *err) {
         status = no_rank(capture, err, "profiler_info.json cannot be read");
     } else if (status == RLMR_OK && text == NULL) {
         capture->rank_id = 0;
-        status = rlmr_capture_note(capture, err, "not distributed: profiler_info.json has no rank_id, taken as rank 0");
+        status = rlmr_capture_note(capture, err,
+                                   "not distributed: profiler_info.json has no rank_id, taken as rank 0");
     } else if (status == RLMR_OK && !parse_rank(text, strlen(text), &capture->rank_id)) {
         status = no_rank(capture, err, "rank_id in profiler_info.json is no rank");
     }
@@ -139,7 +144,8 @@ static rlmr_status rank_from_file(rlmr_capture *capture, rlmr_error *err) {
 }
 
 /* rank_id and the files that lie in the capture directory itself. */
-static rlmr_status read_top(rlmr_capture *capture, const char *path, const rlmr_directory *top, rlmr_error *err) {
+static rlmr_status read_top(rlmr_capture *capture, const char *path, const rlmr_directory *top,
+                            rlmr_error *err) {
     int named = 0;
     bool plain = false;
     rlmr_status status = RLMR_OK;
@@ -229,7 +235,8 @@ static rlmr_status read_output(rlmr_capture *capture, const char *path, rlmr_err
         rlmr_capture_degrade(capture, RLMR_CAPTURE_FAILED);
         return rlmr_capture_note(capture, err, "%s", trouble.message);
     }
-    /* Entries come by name: of two files of one kind the first counts, so a plain trace before a packed one. */
+    /* Entries come by name: of two files of one kind the first counts, so a plain trace before a packed one.
+     */
     bool any = false;
     for (size_t i = 0; i < output.count && status == RLMR_OK; i++) {
         rlmr_file_kind kind;
@@ -266,7 +273,8 @@ static contents look_at(const rlmr_directory *top) {
     return has;
 }
 
-static rlmr_status read_data(rlmr_capture *capture, const char *path, const rlmr_directory *top, rlmr_error *err) {
+static rlmr_status read_data(rlmr_capture *capture, const char *path, const rlmr_directory *top,
+                             rlmr_error *err) {
     contents has = look_at(top);
     if (has.output) {
         char *output;
@@ -279,7 +287,8 @@ static rlmr_status read_data(rlmr_capture *capture, const char *path, const rlmr
     }
     rlmr_capture_degrade(capture, RLMR_CAPTURE_EMPTY);
     if (has.framework || has.prof) {
-        return rlmr_capture_note(capture, err, "raw data, not analysed: run torch_npu.profiler.profiler.analyse(path)");
+        return rlmr_capture_note(capture, err,
+                                 "raw data, not analysed: run torch_npu.profiler.profiler.analyse(path)");
     }
     return rlmr_capture_note(capture, err, "no ASCEND_PROFILER_OUTPUT");
 }

@@ -4,7 +4,8 @@
 
 #include "rlmr/capture.h"
 
-/** Fill role, rank_id, timestamp, files and, if it is not ok, status and message from a `*_ascend_pt` directory.
+/** Fill role, rank_id, timestamp, files and, if it is not ok, status and message from a `*_ascend_pt`
+ * directory.
  *
  *  @param path    absolute, without links
  *  @param capture in: initialised; out: filled as far as possible, also on E_NOMEM

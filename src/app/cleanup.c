@@ -44,7 +44,8 @@ rlmr_status rlmr_cleanup_file(const char *path, rlmr_error *err) {
     }
     size_t bytes = strlen(path) + 1;
     if (bytes > sizeof file_to_remove) {
-        return rlmr_error_set(err, RLMR_E_OUTPUT, "the path of the output is longer than %zu bytes", sizeof file_to_remove);
+        return rlmr_error_set(err, RLMR_E_OUTPUT, "the path of the output is longer than %zu bytes",
+                              sizeof file_to_remove);
     }
     memcpy(file_to_remove, path, bytes);
     file_is_set = 1;

@@ -62,8 +62,8 @@ static char *join(const char *directory, const char *name) {
 }
 
 /* Put the captures among the entries into `found`, and directories to search into `pending`. */
-static rlmr_status sort_entries(const char *path, const rlmr_directory *directory, path_list *pending, path_list *found,
-                                rlmr_error *err) {
+static rlmr_status sort_entries(const char *path, const rlmr_directory *directory, path_list *pending,
+                                path_list *found, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     for (size_t i = 0; i < directory->count && status == RLMR_OK; i++) {
         const rlmr_entry *entry = &directory->entries[i];
@@ -75,7 +75,8 @@ static rlmr_status sort_entries(const char *path, const rlmr_directory *director
 }
 
 /* Search all of `pending`; the first `roots` of them must be readable, a warning is enough for the others. */
-static rlmr_status search(path_list *pending, path_list *found, size_t *unreadable, int verbosity, rlmr_error *err) {
+static rlmr_status search(path_list *pending, path_list *found, size_t *unreadable, int verbosity,
+                          rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     while (pending->count > 0 && status == RLMR_OK) {
         char *path = pending->paths[--pending->count];
@@ -181,8 +182,8 @@ static rlmr_status remove_repeats(path_list *found, rlmr_error *err) {
     return RLMR_OK;
 }
 
-/* Bytes of the deepest directory that holds all captures, its slash included. Paths are sorted: the first and the last
- * differ most. */
+/* Bytes of the deepest directory that holds all captures, its slash included. Paths are sorted: the first and
+ * the last differ most. */
 static size_t common_prefix(const path_list *found) {
     const char *first = found->paths[0];
     const char *last = found->paths[found->count - 1];
@@ -195,7 +196,7 @@ static size_t common_prefix(const path_list *found) {
 }
 
 static rlmr_status read_captures(const path_list *found, rlmr_datamap *map, rlmr_error *err) {
-    map->captures = calloc(found->count, sizeof *map->captures);
+    map->captures = found->count == 0 ? NULL : calloc(found->count, sizeof *map->captures);
     if (map->captures == NULL) {
         return no_memory(err);
     }
@@ -205,7 +206,8 @@ static rlmr_status read_captures(const path_list *found, rlmr_datamap *map, rlmr
         rlmr_capture *capture = &map->captures[map->count++];
         rlmr_capture_init(capture);
         capture->path = strdup(found->paths[i] + prefix);
-        status = capture->path == NULL ? no_memory(err) : rlmr_capture_dir_read(found->paths[i], capture, err);
+        status =
+            capture->path == NULL ? no_memory(err) : rlmr_capture_dir_read(found->paths[i], capture, err);
     }
     return status;
 }
@@ -223,7 +225,9 @@ static int compare_captures(const void *left, const void *right) {
 
 /* Order of (role, rank_id, window, path): the window is the position by timestamp in its group. */
 static void set_windows(rlmr_datamap *map) {
-    qsort(map->captures, map->count, sizeof *map->captures, compare_captures);
+    if (map->captures != NULL) {
+        qsort(map->captures, map->count, sizeof *map->captures, compare_captures);
+    }
     for (size_t i = 1; i < map->count; i++) {
         const rlmr_capture *before = &map->captures[i - 1];
         rlmr_capture *capture = &map->captures[i];
@@ -251,13 +255,13 @@ static void apply_filters(const rlmr_options *options, rlmr_datamap *map) {
     }
     map->count = kept;
     if (unknown > 0) {
-        rlmr_message(options->verbosity, RLMR_LEVEL_WARNING, "%zu captures without a rank id are left out by --rank-list",
-                     unknown);
+        rlmr_message(options->verbosity, RLMR_LEVEL_WARNING,
+                     "%zu captures without a rank id are left out by --rank-list", unknown);
     }
 }
 
-static rlmr_status find_captures(const rlmr_options *options, path_list *pending, path_list *found, rlmr_datamap *map,
-                                 rlmr_error *err) {
+static rlmr_status find_captures(const rlmr_options *options, path_list *pending, path_list *found,
+                                 rlmr_datamap *map, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     for (size_t i = 0; i < options->roots_count && status == RLMR_OK; i++) {
         status = add_root(options->roots[i], pending, found, err);
@@ -265,12 +269,14 @@ static rlmr_status find_captures(const rlmr_options *options, path_list *pending
     status = status == RLMR_OK ? search(pending, found, &map->unreadable, options->verbosity, err) : status;
     status = status == RLMR_OK ? remove_repeats(found, err) : status;
     if (status == RLMR_OK && found->count == 0) {
-        status = rlmr_error_set(err, RLMR_E_INPUT, "no capture found: no directory whose name ends in " SUFFIX " below %s%s",
+        status = rlmr_error_set(err, RLMR_E_INPUT,
+                                "no capture found: no directory whose name ends in " SUFFIX " below %s%s",
                                 options->roots_count == 0 ? "an empty list" : options->roots[0],
                                 options->roots_count > 1 ? " and the other inputs" : "");
     }
     if (status == RLMR_OK && found->count > INT32_MAX) {
-        status = rlmr_error_set(err, RLMR_E_RANGE, "%zu captures are more than can be numbered", found->count);
+        status =
+            rlmr_error_set(err, RLMR_E_RANGE, "%zu captures are more than can be numbered", found->count);
     }
     return status;
 }
@@ -286,7 +292,8 @@ rlmr_status rlmr_datamap_build(const rlmr_options *options, rlmr_datamap *map, r
         set_windows(map);
         apply_filters(options, map);
         if (map->count == 0) {
-            status = rlmr_error_set(err, RLMR_E_INPUT, "no capture is left of %zu found: check --rank-list %s and --role %s",
+            status = rlmr_error_set(err, RLMR_E_INPUT,
+                                    "no capture is left of %zu found: check --rank-list %s and --role %s",
                                     map->found, options->rank_list, options->role);
         }
     }
@@ -306,7 +313,8 @@ void rlmr_datamap_release(rlmr_datamap *map) {
 int64_t rlmr_datamap_weight(const rlmr_capture *capture, const rlmr_map_options *options) {
     int64_t bytes = 0;
     for (rlmr_file_kind kind = 0; kind < RLMR_FILES; kind++) {
-        bytes += rlmr_map_reads(options, kind) && capture->files[kind].bytes > 0 ? capture->files[kind].bytes : 0;
+        bytes +=
+            rlmr_map_reads(options, kind) && capture->files[kind].bytes > 0 ? capture->files[kind].bytes : 0;
     }
     return bytes;
 }
@@ -325,8 +333,8 @@ static int compare_shares(const void *left, const void *right) {
     return (a->at > b->at) - (a->at < b->at);
 }
 
-static rlmr_status share_out(const rlmr_datamap *map, const share_item *items, int64_t *load, rlmr_bytes *parts, int count,
-                             rlmr_error *err) {
+static rlmr_status share_out(const rlmr_datamap *map, const share_item *items, int64_t *load,
+                             rlmr_bytes *parts, int count, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     for (size_t i = 0; i < map->count && status == RLMR_OK; i++) {
         int least = 0;
@@ -340,12 +348,14 @@ static rlmr_status share_out(const rlmr_datamap *map, const share_item *items, i
     return status;
 }
 
-rlmr_status rlmr_datamap_share(const rlmr_datamap *map, const rlmr_map_options *options, rlmr_bytes *parts, int count,
-                               rlmr_error *err) {
+rlmr_status rlmr_datamap_share(const rlmr_datamap *map, const rlmr_map_options *options, rlmr_bytes *parts,
+                               int count, rlmr_error *err) {
     share_item *items = malloc((map->count + 1) * sizeof *items);
     int64_t *load = calloc((size_t)count, sizeof *load);
-    rlmr_status status = items == NULL || load == NULL ? no_memory(err) : RLMR_OK;
-    if (status == RLMR_OK) {
+    rlmr_status status;
+    if (items == NULL || load == NULL) {
+        status = no_memory(err);
+    } else {
         for (size_t i = 0; i < map->count; i++) {
             items[i] = (share_item){.bytes = rlmr_datamap_weight(&map->captures[i], options), .at = i};
         }

@@ -16,13 +16,15 @@ typedef struct {
  *
  *  @param map out: rlmr_datamap_release() in every case
  *  @return OK, E_NOMEM, E_INPUT (a root is unreadable, nothing found, nothing left) */
-RLMR_MUST_CHECK rlmr_status rlmr_datamap_build(const rlmr_options *options, rlmr_datamap *map, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_datamap_build(const rlmr_options *options, rlmr_datamap *map,
+                                               rlmr_error *err);
 void rlmr_datamap_release(rlmr_datamap *map);
 
-/** Share the captures out so that all processes get nearly equal bytes: the largest first, each to the process that has
- *  least so far (Graham's LPT rule). @param parts out: one encoded share for each of `count` processes, all zero before */
-RLMR_MUST_CHECK rlmr_status rlmr_datamap_share(const rlmr_datamap *map, const rlmr_map_options *options, rlmr_bytes *parts,
-                                               int count, rlmr_error *err);
+/** Share the captures out so that all processes get nearly equal bytes: the largest first, each to the
+ * process that has least so far (Graham's LPT rule). @param parts out: one encoded share for each of `count`
+ * processes, all zero before */
+RLMR_MUST_CHECK rlmr_status rlmr_datamap_share(const rlmr_datamap *map, const rlmr_map_options *options,
+                                               rlmr_bytes *parts, int count, rlmr_error *err);
 
 /** A share, back from its bytes. @return OK, E_NOMEM, E_PARSE */
 RLMR_MUST_CHECK rlmr_status rlmr_datamap_decode(const rlmr_bytes *part, rlmr_datamap *map, rlmr_error *err);

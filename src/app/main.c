@@ -6,18 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* srun without a PMI plugin starts N processes that each believe to be the only one: N writers of one file. */
+/* srun without a PMI plugin starts N processes that each believe to be the only one: N writers of one file.
+ */
 static bool is_lost_under_srun(void) {
     const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
     bool several = tasks != NULL && strtol(tasks, NULL, 10) > 1;
-    return several && getenv("OMPI_COMM_WORLD_SIZE") == NULL && getenv("PMIX_RANK") == NULL && getenv("PMI_RANK") == NULL;
+    return several && getenv("OMPI_COMM_WORLD_SIZE") == NULL && getenv("PMIX_RANK") == NULL &&
+           getenv("PMI_RANK") == NULL;
 }
 
 static int refuse_lost(void) {
     const char *task = getenv("SLURM_PROCID");
     if (task == NULL || strtol(task, NULL, 10) == 0) {
         rlmr_message(0, RLMR_LEVEL_ERROR,
-                     "srun started %s processes without PMI, each would be process 0 of 1: use srun --mpi=pmix, or mpirun",
+                     "srun started %s processes without PMI, each would be process 0 of 1: use srun "
+                     "--mpi=pmix, or mpirun",
                      getenv("SLURM_STEP_NUM_TASKS"));
     }
     return 1;

@@ -10,34 +10,37 @@
 #include <string.h>
 
 /* X(ID, short or 0, "long", argument or NULL, "help"): drives the parser and the help. */
-#define OPTIONS(X)                                                                                                   \
-    X(INPUT_LIST, 0, "input-list", "FILE", "further inputs, one a line; - for standard input")                       \
-    X(OUTPUT, 'o', "output", "FILE", "the HDF5 file (default rl-insight.h5)")                                        \
-    X(FORCE, 'f', "force", NULL, "replace an existing output")                                                       \
-    X(MODE, 'm', "mode", "LIST", "all, or of memory, step_trace, communication_time,\ncommunication_matrix, summary, timeline (default all);\nonly memory is built yet") \
-    X(RANK_LIST, 0, "rank-list", "LIST", "all, or ranks and ranges such as 0,2,8-15 (default all)")                  \
-    X(ROLE, 0, "role", "LIST", "only these roles (default all)")                                                     \
-    X(MATCH, 0, "match", "POLICY", "how a record finds its call stack: best, nearest,\nenclosing (default best)")    \
-    X(TIME_OFFSET, 0, "time-offset", "US", "microseconds added to trace times before matching")                      \
-    X(PARALLEL_STRATEGY, 0, "parallel-strategy", "[ROLE:]SPEC", "for the mode summary; not built yet")               \
-    X(CHECK, 0, "check", NULL, "list the captures and their problems, write nothing")                                \
-    X(STRICT, 0, "strict", NULL, "a damaged capture is a failure and nothing is written")                            \
-    X(QUIET, 'q', "quiet", NULL, "fewer messages on stderr")                                                         \
-    X(VERBOSE, 'v', "verbose", NULL, "more messages on stderr")                                                      \
-    X(PROGRESS, 0, "progress", "WHEN", "auto, always, never (default auto)")                                         \
-    X(HELP, 'h', "help", NULL, "print this help")                                                                    \
+#define OPTIONS(X)                                                                                           \
+    X(INPUT_LIST, 0, "input-list", "FILE", "further inputs, one a line; - for standard input")               \
+    X(OUTPUT, 'o', "output", "FILE", "the HDF5 file (default rl-insight.h5)")                                \
+    X(FORCE, 'f', "force", NULL, "replace an existing output")                                               \
+    X(MODE, 'm', "mode", "LIST",                                                                             \
+      "all, or of memory, step_trace, communication_time,\ncommunication_matrix, summary, timeline "         \
+      "(default all);\nonly memory is built yet")                                                            \
+    X(RANK_LIST, 0, "rank-list", "LIST", "all, or ranks and ranges such as 0,2,8-15 (default all)")          \
+    X(ROLE, 0, "role", "LIST", "only these roles (default all)")                                             \
+    X(MATCH, 0, "match", "POLICY",                                                                           \
+      "how a record finds its call stack: best, nearest,\nenclosing (default best)")                         \
+    X(TIME_OFFSET, 0, "time-offset", "US", "microseconds added to trace times before matching")              \
+    X(PARALLEL_STRATEGY, 0, "parallel-strategy", "[ROLE:]SPEC", "for the mode summary; not built yet")       \
+    X(CHECK, 0, "check", NULL, "list the captures and their problems, write nothing")                        \
+    X(STRICT, 0, "strict", NULL, "a damaged capture is a failure and nothing is written")                    \
+    X(QUIET, 'q', "quiet", NULL, "fewer messages on stderr")                                                 \
+    X(VERBOSE, 'v', "verbose", NULL, "more messages on stderr")                                              \
+    X(PROGRESS, 0, "progress", "WHEN", "auto, always, never (default auto)")                                 \
+    X(HELP, 'h', "help", NULL, "print this help")                                                            \
     X(VERSION, 'V', "version", NULL, "print the version")
 
 #define OPTION_ID(id, letter, name, argument, help) OPTION_##id,
 enum { OPTION_BASE = 255, OPTIONS(OPTION_ID) OPTION_END };
 
-#define OPTION_LONG(id, letter, name, argument, help)                                                                \
+#define OPTION_LONG(id, letter, name, argument, help)                                                        \
     {name, (argument) == NULL ? no_argument : required_argument, NULL, OPTION_##id},
 static const struct option long_options[] = {OPTIONS(OPTION_LONG){NULL, 0, NULL, 0}};
 
 /* Modes that the command line knows; those that are no analysis yet are refused. */
-static const char *const known_modes[] = {"memory",  "step_trace", "communication_time", "communication_matrix",
-                                          "summary", "timeline"};
+static const char *const known_modes[] = {
+    "memory", "step_trace", "communication_time", "communication_matrix", "summary", "timeline"};
 
 #define NAME_OF(id, name) name,
 static const char *const analysis_names[] = {RLMR_ANALYSES(NAME_OF)};
@@ -116,15 +119,17 @@ static size_t find_word(const char *word, size_t bytes, const char *const *words
     return at;
 }
 
-static rlmr_status choose(const char *option, const char *value, const char *const *words, size_t count, size_t *choice,
-                          rlmr_error *err) {
+static rlmr_status choose(const char *option, const char *value, const char *const *words, size_t count,
+                          size_t *choice, rlmr_error *err) {
     *choice = find_word(value, strlen(value), words, count);
-    return *choice < count ? RLMR_OK : rlmr_error_set(err, RLMR_E_USAGE, "--%s does not know '%s'", option, value);
+    return *choice < count ? RLMR_OK
+                           : rlmr_error_set(err, RLMR_E_USAGE, "--%s does not know '%s'", option, value);
 }
 
 /* Call `item` for each part of a list separated by commas; an empty part is an error. */
 static rlmr_status for_each_item(const char *option, const char *list, rlmr_options *options,
-                                 rlmr_status (*item)(rlmr_options *, const char *, size_t, rlmr_error *), rlmr_error *err) {
+                                 rlmr_status (*item)(rlmr_options *, const char *, size_t, rlmr_error *),
+                                 rlmr_error *err) {
     const char *at = list;
     for (;;) {
         size_t bytes = strcspn(at, ",");
@@ -164,7 +169,8 @@ static rlmr_status set_mode(rlmr_options *options, const char *list, rlmr_error 
     for (int analysis = 0; analysis < RLMR_ANALYSIS_COUNT; analysis++) {
         if (options->map.analyses[analysis]) {
             size_t used = strlen(normal);
-            (void)snprintf(normal + used, sizeof normal - used, "%s%s", used == 0 ? "" : ",", analysis_names[analysis]);
+            (void)snprintf(normal + used, sizeof normal - used, "%s%s", used == 0 ? "" : ",",
+                           analysis_names[analysis]);
         }
     }
     return replace_text(&options->mode, normal, err);
@@ -172,8 +178,8 @@ static rlmr_status set_mode(rlmr_options *options, const char *list, rlmr_error 
 
 static bool parse_rank(const char *text, size_t bytes, int32_t *rank) {
     int64_t value;
-    if (bytes == 0 || text[0] < '0' || text[0] > '9' || !rlmr_decimal_to_i64((rlmr_slice){text, bytes}, &value) ||
-        value > INT32_MAX) {
+    if (bytes == 0 || text[0] < '0' || text[0] > '9' ||
+        !rlmr_decimal_to_i64((rlmr_slice){text, bytes}, &value) || value > INT32_MAX) {
         return false;
     }
     *rank = (int32_t)value;
@@ -190,7 +196,8 @@ static rlmr_status add_ranks(rlmr_options *options, const char *item, size_t byt
         good = parse_rank(dash + 1, bytes - first - 1, &range.last) && range.last >= range.first;
     }
     if (!good) {
-        return rlmr_error_set(err, RLMR_E_USAGE, "--rank-list has no rank or range in '%.*s'", (int)bytes, item);
+        return rlmr_error_set(err, RLMR_E_USAGE, "--rank-list has no rank or range in '%.*s'", (int)bytes,
+                              item);
     }
     rlmr_rank_range *ranks = realloc(options->ranks, (options->ranks_count + 1) * sizeof *ranks);
     if (ranks == NULL) {
@@ -294,7 +301,8 @@ static rlmr_status set_option(rlmr_options *options, int id, const char *value, 
     case OPTION_TIME_OFFSET:
         return set_offset(options, value, err);
     case OPTION_PARALLEL_STRATEGY:
-        return rlmr_error_set(err, RLMR_E_USAGE, "--parallel-strategy serves the mode summary, which is not built yet");
+        return rlmr_error_set(err, RLMR_E_USAGE,
+                              "--parallel-strategy serves the mode summary, which is not built yet");
     case OPTION_FORCE:
         options->force = true;
         return RLMR_OK;
@@ -326,10 +334,11 @@ static rlmr_status defaults(rlmr_options *options, rlmr_error *err) {
 /* Short letters come from the table; getopt wants them as one text. */
 static int next_option(int argc, char **argv) {
 #define OPTION_LETTER(id, letter, name, argument, help) letter, (letter) != 0 && (argument) != NULL ? ':' : 0,
+    // cppcheck-suppress literalWithCharPtrCompare ; NULL in the table stands for "no argument"
     static const char letters[] = {OPTIONS(OPTION_LETTER)};
-#define OPTION_MAP(id, letter, name, argument, help)                                                                 \
-    if ((letter) != 0 && found == (letter)) {                                                                        \
-        return OPTION_##id;                                                                                          \
+#define OPTION_MAP(id, letter, name, argument, help)                                                         \
+    if ((letter) != 0 && found == (letter)) {                                                                \
+        return OPTION_##id;                                                                                  \
     }
     char text[sizeof letters + 2] = ":";
     size_t used = 1;
@@ -383,7 +392,8 @@ rlmr_parsed rlmr_options_parse(int argc, char **argv, rlmr_options *options, rlm
         if (found == OPTION_VERSION) {
             return RLMR_PARSED_VERSION;
         }
-        status = found == '?' || found == ':' ? usage_error(found, argv, err) : set_option(options, found, optarg, err);
+        status = found == '?' || found == ':' ? usage_error(found, argv, err)
+                                              : set_option(options, found, optarg, err);
     }
     if (status == RLMR_OK) {
         status = take_roots(options, argc - optind, argv + optind, err);

@@ -17,9 +17,9 @@ typedef struct {
     size_t roots_count;
     char *input_list; /**< NULL if none */
     char *output;
-    char *mode;       /**< as given, in the order of the analyses */
-    char *rank_list;  /**< normal form: "all" or ascending ranges */
-    char *role;       /**< as given, or "all" */
+    char *mode;             /**< as given, in the order of the analyses */
+    char *rank_list;        /**< normal form: "all" or ascending ranges */
+    char *role;             /**< as given, or "all" */
     rlmr_rank_range *ranks; /**< ascending, disjoint; none means all */
     size_t ranks_count;
     char **roles; /**< none means all */

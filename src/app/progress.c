@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #define TERMINAL_PERIOD_S 0.5
-#define ALWAYS_PERIOD_S 1.0
-#define LOG_PERIOD_S 10.0
+#define ALWAYS_PERIOD_S   1.0
+#define LOG_PERIOD_S      10.0
 
 static double now_s(void) {
     struct timespec time;
@@ -14,7 +14,8 @@ static double now_s(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-void rlmr_progress_start(rlmr_progress *progress, const rlmr_options *options, int64_t total_bytes, bool shown) {
+void rlmr_progress_start(rlmr_progress *progress, const rlmr_options *options, int64_t total_bytes,
+                         bool shown) {
     bool wanted = options->progress == RLMR_PROGRESS_ALWAYS ||
                   (options->progress == RLMR_PROGRESS_AUTO && options->verbosity >= 0);
     *progress = (rlmr_progress){.shown = shown && wanted && total_bytes > 0,
@@ -37,7 +38,8 @@ void rlmr_progress_update(rlmr_progress *progress, int64_t done_bytes) {
     double rate = (double)done_bytes / (now - progress->start_s);
     double left_s = rate > 0 ? (double)(progress->total_bytes - done_bytes) / rate : 0;
     (void)fprintf(stderr, "%srl-insight-mr: progress: %.1f of %.1f MB (%.0f %%), %.1f MB/s, %.0f s left%s",
-                  progress->terminal ? "\r" : "", (double)done_bytes / 1e6, (double)progress->total_bytes / 1e6,
+                  progress->terminal ? "\r" : "", (double)done_bytes / 1e6,
+                  (double)progress->total_bytes / 1e6,
                   100.0 * (double)done_bytes / (double)progress->total_bytes, rate / 1e6, left_s,
                   progress->terminal ? "\033[K" : "\n");
     progress->line_open = progress->terminal;

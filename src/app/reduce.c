@@ -17,12 +17,13 @@ static rlmr_status consume_texts(void *self, rlmr_source *sources, int count, rl
 
 static rlmr_status consume_rows(void *self, rlmr_source *sources, int count, rlmr_error *err) {
     consumer *to = self;
-    rlmr_status status = rlmr_merge_rows(to->schema, sources, count, to->block_rows, to->sink, &to->rows, err);
+    rlmr_status status =
+        rlmr_merge_rows(to->schema, sources, count, to->block_rows, to->sink, &to->rows, err);
     return status == RLMR_OK ? to->sink->end(to->sink->self, err) : status;
 }
 
-static rlmr_status reduce_texts(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts, size_t block_bytes,
-                                consumer *to, rlmr_error *err) {
+static rlmr_status reduce_texts(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts,
+                                size_t block_bytes, consumer *to, rlmr_error *err) {
     rlmr_dictionary *dictionary = NULL;
     rlmr_status status = rlmr_dictionary_open(table, to->column, texts, block_bytes, &dictionary, err);
     status = rlmr_comm_agree(comm, status, err);
@@ -37,9 +38,10 @@ static rlmr_status reduce_texts(rlmr_comm *comm, rlmr_table *table, const rlmr_s
     return status;
 }
 
-rlmr_status rlmr_reduce_table(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts, size_t block_bytes,
-                              rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
-    consumer to = {.sink = sink, .schema = table->schema, .block_rows = rlmr_block_rows(table->schema, block_bytes)};
+rlmr_status rlmr_reduce_table(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts,
+                              size_t block_bytes, rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
+    consumer to = {
+        .sink = sink, .schema = table->schema, .block_rows = rlmr_block_rows(table->schema, block_bytes)};
     rlmr_status status = RLMR_OK;
     if (rlmr_comm_rank(comm) == 0) {
         status = sink->begin(sink->self, table->schema, err);

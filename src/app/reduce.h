@@ -13,6 +13,7 @@
  *  @param rows         out: rows in all on process 0, else 0
  *  @param err          not NULL  @return the same status on all processes */
 RLMR_MUST_CHECK rlmr_status rlmr_reduce_table(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts,
-                                              size_t block_bytes, rlmr_sink *sink, uint64_t *rows, rlmr_error *err);
+                                              size_t block_bytes, rlmr_sink *sink, uint64_t *rows,
+                                              rlmr_error *err);
 
 #endif

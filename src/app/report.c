@@ -29,7 +29,8 @@ static rlmr_status begin(void *self, const rlmr_schema *schema, rlmr_error *err)
     return report->inner.begin(report->inner.self, schema, err);
 }
 
-static rlmr_status categories(void *self, size_t column, const rlmr_slice *texts, size_t count, rlmr_error *err) {
+static rlmr_status categories(void *self, size_t column, const rlmr_slice *texts, size_t count,
+                              rlmr_error *err) {
     rlmr_report *report = self;
     rlmr_status status = RLMR_OK;
     for (size_t i = 0; i < count && status == RLMR_OK && report->schema == &rlmr_captures_schema; i++) {
@@ -37,7 +38,8 @@ static rlmr_status categories(void *self, size_t column, const rlmr_slice *texts
         status = rlmr_symtab_intern(report->texts, texts[i], &id, err);
         status = status == RLMR_OK ? rlmr_bytes_append_u32(&report->ids[column], id, err) : status;
     }
-    return status == RLMR_OK ? report->inner.categories(report->inner.self, column, texts, count, err) : status;
+    return status == RLMR_OK ? report->inner.categories(report->inner.self, column, texts, count, err)
+                             : status;
 }
 
 static rlmr_slice text_of(const rlmr_report *report, const rlmr_rows *rows, size_t row, const char *name) {
@@ -54,8 +56,9 @@ static void say(const rlmr_report *report, const rlmr_rows *rows, size_t row) {
     if (ok && message.bytes == 0) {
         return;
     }
-    rlmr_message(report->verbosity, ok ? RLMR_LEVEL_INFO : RLMR_LEVEL_WARNING, "capture %.*s is %.*s: %.*s", (int)path.bytes,
-                 path.text, (int)status.bytes, status.text, (int)message.bytes, message.text);
+    rlmr_message(report->verbosity, ok ? RLMR_LEVEL_INFO : RLMR_LEVEL_WARNING, "capture %.*s is %.*s: %.*s",
+                 (int)path.bytes, path.text, (int)status.bytes, status.text, (int)message.bytes,
+                 message.text);
 }
 
 static rlmr_status take_rows(void *self, const rlmr_rows *rows, rlmr_error *err) {
@@ -72,5 +75,6 @@ static rlmr_status end(void *self, rlmr_error *err) {
 }
 
 rlmr_sink rlmr_report_sink(rlmr_report *report) {
-    return (rlmr_sink){.begin = begin, .categories = categories, .rows = take_rows, .end = end, .self = report};
+    return (rlmr_sink){
+        .begin = begin, .categories = categories, .rows = take_rows, .end = end, .self = report};
 }

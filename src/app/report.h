@@ -13,7 +13,8 @@ typedef struct {
 } rlmr_report;
 
 /** @param inner gets every call  @return OK or E_NOMEM; rlmr_report_release() in both cases */
-RLMR_MUST_CHECK rlmr_status rlmr_report_init(rlmr_report *report, rlmr_sink inner, int verbosity, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_report_init(rlmr_report *report, rlmr_sink inner, int verbosity,
+                                             rlmr_error *err);
 void rlmr_report_release(rlmr_report *report);
 
 /** The report as a sink; the report stays with the caller. */

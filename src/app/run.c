@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #define FORMAT_VERSION 1
-#define EXIT_DAMAGED 3
+#define EXIT_DAMAGED   3
 
 /* Process 0 holds one block of each process while it merges; together they stay below this. */
-#define MERGE_BYTES ((size_t)64 << 20)
+#define MERGE_BYTES     ((size_t)64 << 20)
 #define BLOCK_BYTES_MIN ((size_t)64 << 10)
 
 /* What is added up over all processes. */
@@ -56,8 +56,8 @@ static size_t block_bytes(const run *self) {
 }
 
 static void list_capture(const rlmr_capture *capture) {
-    printf("%d\t%s\t%d\t%d\t%s\t%s", capture->number, rlmr_capture_status_text(capture->status), capture->rank_id,
-           capture->window, capture->role, capture->path);
+    printf("%d\t%s\t%d\t%d\t%s\t%s", capture->number, rlmr_capture_status_text(capture->status),
+           capture->rank_id, capture->window, capture->role, capture->path);
     char separator = '\t';
     for (rlmr_file_kind kind = 0; kind < RLMR_FILES; kind++) {
         if (capture->files[kind].state != RLMR_FILE_ABSENT) {
@@ -86,7 +86,8 @@ static rlmr_status check_strict(const run *self, const rlmr_datamap *map, rlmr_e
         }
     }
     if (self->options->map.strict && map->unreadable > 0) {
-        return rlmr_error_set(err, RLMR_E_INPUT, "--strict: %zu directories cannot be searched", map->unreadable);
+        return rlmr_error_set(err, RLMR_E_INPUT, "--strict: %zu directories cannot be searched",
+                              map->unreadable);
     }
     return RLMR_OK;
 }
@@ -107,8 +108,9 @@ static rlmr_status make_shares(run *self, rlmr_bytes *parts, rlmr_error *err) {
         }
         self->sum.unreadable = (int64_t)map.unreadable;
         rlmr_progress_start(&self->progress, self->options, bytes, true);
-        rlmr_message(self->options->verbosity, RLMR_LEVEL_DEBUG, "%zu captures, %" PRId64 " bytes, on %d processes",
-                     map.count, bytes, rlmr_comm_size(self->comm));
+        rlmr_message(self->options->verbosity, RLMR_LEVEL_DEBUG,
+                     "%zu captures, %" PRId64 " bytes, on %d processes", map.count, bytes,
+                     rlmr_comm_size(self->comm));
         if (self->options->check) {
             list_datamap(&map);
         }
@@ -122,7 +124,8 @@ static rlmr_status scatter_datamap(run *self, rlmr_error *err) {
     size_t size = (size_t)rlmr_comm_size(self->comm);
     rlmr_bytes *parts = calloc(size, sizeof *parts);
     rlmr_bytes mine = {0};
-    rlmr_status status = parts == NULL ? rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the DataMap") : RLMR_OK;
+    rlmr_status status =
+        parts == NULL ? rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the DataMap") : RLMR_OK;
     if (status == RLMR_OK && self->first) {
         status = make_shares(self, parts, err);
     }
@@ -184,12 +187,9 @@ static rlmr_status write_attributes(const run *self, rlmr_error *err) {
     const struct {
         const char *name;
         const char *value;
-    } texts[] = {{"format", "rl-insight-mr"},
-                 {"producer", "rl-insight-mr " RLMR_VERSION},
-                 {"mode", options->mode},
-                 {"match", match_names[options->map.match]},
-                 {"rank_list", options->rank_list},
-                 {"role", options->role},
+    } texts[] = {{"format", "rl-insight-mr"},       {"producer", "rl-insight-mr " RLMR_VERSION},
+                 {"mode", options->mode},           {"match", match_names[options->map.match]},
+                 {"rank_list", options->rank_list}, {"role", options->role},
                  {"parallel_strategy", ""}};
     rlmr_status status = rlmr_hdf5_attribute_i64(self->file, "format_version", FORMAT_VERSION, err);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == RLMR_OK; i++) {
@@ -233,8 +233,8 @@ static rlmr_status reduce_tables(run *self, rlmr_error *err) {
     status = rlmr_comm_agree(self->comm, status, err);
     for (int table = 0; table < RLMR_TABLE_COUNT && status == RLMR_OK; table++) {
         if (rlmr_map_makes(&self->options->map, table)) {
-            status = rlmr_reduce_table(self->comm, &self->partial.tables[table], self->partial.texts, block_bytes(self),
-                                       &sink, &self->rows[table], err);
+            status = rlmr_reduce_table(self->comm, &self->partial.tables[table], self->partial.texts,
+                                       block_bytes(self), &sink, &self->rows[table], err);
         }
     }
     rlmr_report_release(&report);
@@ -248,7 +248,8 @@ static void print_summary(const run *self) {
     }
     printf("captures: %" PRId64 " found", found);
     for (int status = 0; status < RLMR_CAPTURE_STATUSES; status++) {
-        printf(", %" PRId64 " %s", self->sum.statuses[status], rlmr_capture_status_text((rlmr_capture_status)status));
+        printf(", %" PRId64 " %s", self->sum.statuses[status],
+               rlmr_capture_status_text((rlmr_capture_status)status));
     }
     printf("\n");
     for (int table = 0; table < RLMR_TABLE_COUNT && !self->options->check; table++) {
@@ -288,8 +289,8 @@ static int exit_code(const run *self, rlmr_status status) {
     if (status != RLMR_OK) {
         return rlmr_status_exit_code(status);
     }
-    bool damaged = self->sum.statuses[RLMR_CAPTURE_PARTIAL] > 0 || self->sum.statuses[RLMR_CAPTURE_FAILED] > 0 ||
-                   self->sum.unreadable > 0;
+    bool damaged = self->sum.statuses[RLMR_CAPTURE_PARTIAL] > 0 ||
+                   self->sum.statuses[RLMR_CAPTURE_FAILED] > 0 || self->sum.unreadable > 0;
     return damaged ? EXIT_DAMAGED : 0;
 }
 

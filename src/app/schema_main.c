@@ -41,9 +41,12 @@ static void print_table(const rlmr_schema *schema) {
 
 int main(void) {
     printf("# Schema\n\n"
-           "The tables of the output file, generated from the program's descriptors. Every table is an HDF5 group in AnnData's\n"
-           "dataframe encoding 0.2.0: a number column is a 1-D dataset, a text column is a group of `codes` (int32) and\n"
-           "`categories` (sorted, distinct). Unit and meaning stand as attributes `unit` and `description` beside each column.\n");
+           "The tables of the output file, generated from the program's descriptors. Every table is an HDF5 "
+           "group in AnnData's\n"
+           "dataframe encoding 0.2.0: a number column is a 1-D dataset, a text column is a group of `codes` "
+           "(int32) and\n"
+           "`categories` (sorted, distinct). Unit and meaning stand as attributes `unit` and `description` "
+           "beside each column.\n");
     for (int table = 0; table < RLMR_TABLE_COUNT; table++) {
         print_table(rlmr_table_schemas[table]);
     }

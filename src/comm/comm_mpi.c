@@ -1,9 +1,10 @@
-/* The processes of one MPI job. MPI 3.1 counts in int, so payloads travel as messages of at most message_bytes, each of
- * them announced by a header of a few 64-bit words.
+/* The processes of one MPI job. MPI 3.1 counts in int, so payloads travel as messages of at most
+ * message_bytes, each of them announced by a header of a few 64-bit words.
  *
- * Two rules keep the job from hanging. Memory that a collective needs is taken in rlmr_comm_open(), and a payload for
- * which there is none is received and dropped. And a failure of ours goes on to the next agreement like a success;
- * only when MPI itself fails is the agreement skipped, since it would fail as well: then the caller aborts. */
+ * Two rules keep the job from hanging. Memory that a collective needs is taken in rlmr_comm_open(), and a
+ * payload for which there is none is received and dropped. And a failure of ours goes on to the next
+ * agreement like a success; only when MPI itself fails is the agreement skipped, since it would fail as well:
+ * then the caller aborts. */
 #include "rlmr/comm.h"
 
 #include "comm_contract.h"
@@ -14,10 +15,10 @@
 
 enum { TAG_SCATTER = 1, TAG_REQUEST, TAG_ANSWER, TAG_REPORT, TAG_RELEASE };
 
-#define MS_NS INT64_C(1000000)
+#define MS_NS       INT64_C(1000000)
 #define EXCHANGE_NS (100 * MS_NS) /* between two looks at the network while watching */
-#define TICK_NS (250 * MS_NS)
-#define PAUSE_NS (3 * MS_NS) /* sleep of a process that waits for the others to end their work */
+#define TICK_NS     (250 * MS_NS)
+#define PAUSE_NS    (3 * MS_NS) /* sleep of a process that waits for the others to end their work */
 
 /* What process 0 knows of another process. */
 typedef struct {
@@ -33,9 +34,10 @@ typedef struct {
     MPI_Request release_req; /* watch: the release on its way */
 } peer;
 
-/* A watch, from the first rlmr_comm_watch() to rlmr_comm_watch_end(). A process other than 0 sends any number of reports
- * of its progress and a last one when it ends. Process 0 sends it exactly one release, a message without content: early
- * if another process has failed, otherwise when all have ended. So nothing is left over for the next watch. */
+/* A watch, from the first rlmr_comm_watch() to rlmr_comm_watch_end(). A process other than 0 sends any number
+ * of reports of its progress and a last one when it ends. Process 0 sends it exactly one release, a message
+ * without content: early if another process has failed, otherwise when all have ended. So nothing is left
+ * over for the next watch. */
 typedef struct {
     int64_t next_exchange_ns;
     bool stopped;      /* another process has failed */
@@ -79,19 +81,24 @@ static size_t message_of(const rlmr_comm *comm, size_t left) {
     return left < comm->message_bytes ? left : comm->message_bytes;
 }
 
-static rlmr_status send_words(rlmr_comm *comm, int to, int tag, const int64_t *words, int count, rlmr_error *err) {
+static rlmr_status send_words(rlmr_comm *comm, int to, int tag, const int64_t *words, int count,
+                              rlmr_error *err) {
     return check(MPI_Send(words, count, MPI_INT64_T, to, tag, comm->all), "MPI_Send", err);
 }
 
-static rlmr_status receive_words(rlmr_comm *comm, int from, int tag, int64_t *words, int count, rlmr_error *err) {
-    return check(MPI_Recv(words, count, MPI_INT64_T, from, tag, comm->all, MPI_STATUS_IGNORE), "MPI_Recv", err);
+static rlmr_status receive_words(rlmr_comm *comm, int from, int tag, int64_t *words, int count,
+                                 rlmr_error *err) {
+    return check(MPI_Recv(words, count, MPI_INT64_T, from, tag, comm->all, MPI_STATUS_IGNORE), "MPI_Recv",
+                 err);
 }
 
-static rlmr_status send_message(rlmr_comm *comm, int to, int tag, const uint8_t *data, size_t bytes, rlmr_error *err) {
+static rlmr_status send_message(rlmr_comm *comm, int to, int tag, const uint8_t *data, size_t bytes,
+                                rlmr_error *err) {
     return check(MPI_Send(data, (int)bytes, MPI_BYTE, to, tag, comm->all), "MPI_Send", err);
 }
 
-static rlmr_status send_payload(rlmr_comm *comm, int to, int tag, const uint8_t *data, size_t bytes, rlmr_error *err) {
+static rlmr_status send_payload(rlmr_comm *comm, int to, int tag, const uint8_t *data, size_t bytes,
+                                rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     for (size_t at = 0; status == RLMR_OK && at < bytes; at += message_of(comm, bytes - at)) {
         status = send_message(comm, to, tag, data + at, message_of(comm, bytes - at), err);
@@ -99,8 +106,8 @@ static rlmr_status send_payload(rlmr_comm *comm, int to, int tag, const uint8_t 
     return status;
 }
 
-/* Replace the content of `buffer` by a payload whose length is known. @return OK; E_NOMEM, with the payload received all
- * the same, so that its sender does not wait; E_COMM */
+/* Replace the content of `buffer` by a payload whose length is known. @return OK; E_NOMEM, with the payload
+ * received all the same, so that its sender does not wait; E_COMM */
 static rlmr_status receive_payload(rlmr_comm *comm, int from, int tag, size_t bytes, rlmr_bytes *buffer,
                                    rlmr_error *err) {
     rlmr_bytes_clear(buffer);
@@ -140,10 +147,12 @@ static rlmr_status start_mpi(rlmr_comm *comm, rlmr_error *err) {
         return rlmr_error_set(err, RLMR_E_COMM, "MPI can be started only once");
     }
     if (MPI_Init(NULL, NULL) != MPI_SUCCESS) {
-        return rlmr_error_set(err, RLMR_E_COMM, "MPI cannot be started"); /* too early for MPI_Error_string() */
+        return rlmr_error_set(err, RLMR_E_COMM,
+                              "MPI cannot be started"); /* too early for MPI_Error_string() */
     }
     MPI_Comm world = MPI_COMM_WORLD;
-    rlmr_status status = check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", err);
+    rlmr_status status =
+        check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", err);
     if (status == RLMR_OK) {
         status = check(MPI_Comm_dup(world, &comm->all), "MPI_Comm_dup", err);
     }
@@ -172,7 +181,8 @@ static rlmr_status take_memory(rlmr_comm *comm, rlmr_comm **out, rlmr_error *err
     comm->sources = calloc(size, sizeof *comm->sources);
     *out = malloc(sizeof **out);
     if (comm->dropped == NULL || comm->peers == NULL || comm->sources == NULL || *out == NULL) {
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to start communication of %d processes", comm->size);
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to start communication of %d processes",
+                              comm->size);
     }
     return RLMR_OK;
 }
@@ -244,7 +254,8 @@ static int agree_key(const rlmr_comm *comm, rlmr_status local) {
 static rlmr_status broadcast_record(rlmr_comm *comm, int from, rlmr_error *record, rlmr_error *err) {
     uint8_t *data = (uint8_t *)record;
     rlmr_status status = RLMR_OK;
-    for (size_t at = 0; status == RLMR_OK && at < sizeof *record; at += message_of(comm, sizeof *record - at)) {
+    for (size_t at = 0; status == RLMR_OK && at < sizeof *record;
+         at += message_of(comm, sizeof *record - at)) {
         int count = (int)message_of(comm, sizeof *record - at);
         status = check(MPI_Bcast(data + at, count, MPI_BYTE, from, comm->all), "MPI_Bcast", err);
     }
@@ -350,7 +361,8 @@ static rlmr_status peer_next(void *self, const rlmr_bytes *reply, rlmr_bytes *bl
 static rlmr_status stop_serving(rlmr_comm *comm, rlmr_error *err) {
     const int64_t request[2] = {REQUEST_STOP, 0};
     for (int p = 1; p < comm->size; p++) {
-        rlmr_status status = comm->peers[p].status; /* E_COMM comes only from MPI: the others' own are E_STOPPED here */
+        rlmr_status status =
+            comm->peers[p].status; /* E_COMM comes only from MPI: the others' own are E_STOPPED here */
         if (status != RLMR_E_COMM && comm->peers[p].serving) {
             status = send_words(comm, p, TAG_REQUEST, request, 2, err);
         }
@@ -374,9 +386,10 @@ static rlmr_status pull_runs(rlmr_comm *comm, const rlmr_source *local, rlmr_con
     return stop_serving(comm, err);
 }
 
-/* One request. @param more  out: false if it was the last  @param result  out: of the run  @return OK or E_COMM */
-static rlmr_status serve_request(rlmr_comm *comm, rlmr_source *local, rlmr_bytes *reply, rlmr_bytes *block, bool *more,
-                                 rlmr_status *result, rlmr_error *err) {
+/* One request. @param more  out: false if it was the last  @param result  out: of the run  @return OK or
+ * E_COMM */
+static rlmr_status serve_request(rlmr_comm *comm, rlmr_source *local, rlmr_bytes *reply, rlmr_bytes *block,
+                                 bool *more, rlmr_status *result, rlmr_error *err) {
     int64_t request[2] = {0};
     *more = false;
     rlmr_status status = receive_words(comm, 0, TAG_REQUEST, request, 2, err);
@@ -392,7 +405,8 @@ static rlmr_status serve_request(rlmr_comm *comm, rlmr_source *local, rlmr_bytes
     const int64_t answer[2] = {*result, *result == RLMR_OK ? (int64_t)block->bytes : 0};
     *more = answer[1] > 0;
     status = send_words(comm, 0, TAG_ANSWER, answer, 2, err);
-    return status == RLMR_OK ? send_payload(comm, 0, TAG_ANSWER, block->data, (size_t)answer[1], err) : status;
+    return status == RLMR_OK ? send_payload(comm, 0, TAG_ANSWER, block->data, (size_t)answer[1], err)
+                             : status;
 }
 
 static rlmr_status serve_run(rlmr_comm *comm, rlmr_source *local, rlmr_status *result, rlmr_error *err) {
@@ -408,7 +422,8 @@ static rlmr_status serve_run(rlmr_comm *comm, rlmr_source *local, rlmr_status *r
     return status;
 }
 
-rlmr_status rlmr_comm_gather(rlmr_comm *comm, rlmr_source *local, rlmr_consume consume, void *self, rlmr_error *err) {
+rlmr_status rlmr_comm_gather(rlmr_comm *comm, rlmr_source *local, rlmr_consume consume, void *self,
+                             rlmr_error *err) {
     rlmr_status result = RLMR_OK;
     rlmr_status status = comm->rank == 0 ? pull_runs(comm, local, consume, self, &result, err)
                                          : serve_run(comm, local, &result, err);
@@ -427,8 +442,8 @@ static void pause_briefly(void) {
     (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
-/* A synchronous send, done only when process 0 has taken it: at most one report of a process is ever under way, however
- * long process 0 does not look. */
+/* A synchronous send, done only when process 0 has taken it: at most one report of a process is ever under
+ * way, however long process 0 does not look. */
 static rlmr_status send_report(rlmr_comm *comm, int64_t bytes_done, rlmr_error *err) {
     watch *w = &comm->watch;
     int taken = 0;
@@ -438,7 +453,8 @@ static rlmr_status send_report(rlmr_comm *comm, int64_t bytes_done, rlmr_error *
     }
     w->report[0] = bytes_done;
     w->report[1] = REPORT_RUNNING;
-    return check(MPI_Issend(w->report, 2, MPI_INT64_T, 0, TAG_REPORT, comm->all, &w->report_req), "MPI_Issend", err);
+    return check(MPI_Issend(w->report, 2, MPI_INT64_T, 0, TAG_REPORT, comm->all, &w->report_req),
+                 "MPI_Issend", err);
 }
 
 static rlmr_status hear_release(rlmr_comm *comm, rlmr_error *err) {
@@ -446,7 +462,8 @@ static rlmr_status hear_release(rlmr_comm *comm, rlmr_error *err) {
         return RLMR_OK;
     }
     int here = 0;
-    rlmr_status status = check(MPI_Iprobe(0, TAG_RELEASE, comm->all, &here, MPI_STATUS_IGNORE), "MPI_Iprobe", err);
+    rlmr_status status =
+        check(MPI_Iprobe(0, TAG_RELEASE, comm->all, &here, MPI_STATUS_IGNORE), "MPI_Iprobe", err);
     if (status != RLMR_OK || !here) {
         return status;
     }
@@ -459,8 +476,9 @@ static rlmr_status release_peer(peer *other, rlmr_error *err) {
         return RLMR_OK;
     }
     other->released = true;
-    return check(MPI_Isend(NULL, 0, MPI_INT64_T, other->rank, TAG_RELEASE, other->comm->all, &other->release_req),
-                 "MPI_Isend", err);
+    return check(
+        MPI_Isend(NULL, 0, MPI_INT64_T, other->rank, TAG_RELEASE, other->comm->all, &other->release_req),
+        "MPI_Isend", err);
 }
 
 /* Process 0 has heard of a failure: tell those who still work. The others hear the usual release. */
@@ -516,7 +534,8 @@ static rlmr_status exchange(rlmr_comm *comm, int64_t bytes_done, rlmr_error *err
     if (status == RLMR_OK) {
         status = hear_release(comm, err);
     }
-    comm->watch.stopped = comm->watch.released; /* before the end, a release means that another process has failed */
+    comm->watch.stopped =
+        comm->watch.released; /* before the end, a release means that another process has failed */
     return status;
 }
 
@@ -537,12 +556,14 @@ rlmr_status rlmr_comm_watch(rlmr_comm *comm, int64_t bytes_done, int64_t *total,
 }
 
 /* Sleeps instead of waiting inside MPI, which would take a core from those who still work. */
-static rlmr_status end_and_await_release(rlmr_comm *comm, rlmr_status local, int64_t bytes_done, rlmr_error *err) {
+static rlmr_status end_and_await_release(rlmr_comm *comm, rlmr_status local, int64_t bytes_done,
+                                         rlmr_error *err) {
     watch *w = &comm->watch;
     w->last_report[0] = bytes_done;
     w->last_report[1] = local;
-    rlmr_status status = check(
-        MPI_Isend(w->last_report, 2, MPI_INT64_T, 0, TAG_REPORT, comm->all, &w->last_report_req), "MPI_Isend", err);
+    rlmr_status status =
+        check(MPI_Isend(w->last_report, 2, MPI_INT64_T, 0, TAG_REPORT, comm->all, &w->last_report_req),
+              "MPI_Isend", err);
     int taken[2] = {0, 0};
     while (status == RLMR_OK && !(w->released && taken[0] && taken[1])) {
         status = hear_release(comm, err);
@@ -570,8 +591,8 @@ static rlmr_status release_all(rlmr_comm *comm, rlmr_error *err) {
     return status;
 }
 
-static rlmr_status await_ends(rlmr_comm *comm, rlmr_status local, int64_t bytes_done, rlmr_watch_tick tick, void *self,
-                              rlmr_error *err) {
+static rlmr_status await_ends(rlmr_comm *comm, rlmr_status local, int64_t bytes_done, rlmr_watch_tick tick,
+                              void *self, rlmr_error *err) {
     watch *w = &comm->watch;
     rlmr_status status = local == RLMR_OK ? RLMR_OK : stop_running(comm, err);
     int64_t next_tick_ns = now_ns() + TICK_NS;
@@ -594,8 +615,8 @@ static rlmr_status await_ends(rlmr_comm *comm, rlmr_status local, int64_t bytes_
     return status;
 }
 
-rlmr_status rlmr_comm_watch_end(rlmr_comm *comm, rlmr_status local, int64_t bytes_done, rlmr_watch_tick tick, void *self,
-                                rlmr_error *err) {
+rlmr_status rlmr_comm_watch_end(rlmr_comm *comm, rlmr_status local, int64_t bytes_done, rlmr_watch_tick tick,
+                                void *self, rlmr_error *err) {
     rlmr_status status = comm->rank == 0 ? await_ends(comm, local, bytes_done, tick, self, err)
                                          : end_and_await_release(comm, local, bytes_done, err);
     watch_reset(comm);

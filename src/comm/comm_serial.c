@@ -63,7 +63,8 @@ rlmr_status rlmr_comm_sum(rlmr_comm *comm, int64_t *values, size_t count, rlmr_e
     return RLMR_OK;
 }
 
-rlmr_status rlmr_comm_gather(rlmr_comm *comm, rlmr_source *local, rlmr_consume consume, void *self, rlmr_error *err) {
+rlmr_status rlmr_comm_gather(rlmr_comm *comm, rlmr_source *local, rlmr_consume consume, void *self,
+                             rlmr_error *err) {
     rlmr_source source = *local;
     return rlmr_comm_agree(comm, consume(self, &source, 1, err), err);
 }
@@ -77,8 +78,8 @@ rlmr_status rlmr_comm_watch(rlmr_comm *comm, int64_t bytes_done, int64_t *total,
     return RLMR_OK;
 }
 
-rlmr_status rlmr_comm_watch_end(rlmr_comm *comm, rlmr_status local, int64_t bytes_done, rlmr_watch_tick tick, void *self,
-                                rlmr_error *err) {
+rlmr_status rlmr_comm_watch_end(rlmr_comm *comm, rlmr_status local, int64_t bytes_done, rlmr_watch_tick tick,
+                                void *self, rlmr_error *err) {
     if (tick != NULL) {
         tick(self, bytes_done);
     }

@@ -94,7 +94,7 @@ rlmr_status rlmr_reader_i64(rlmr_reader *reader, int64_t *value, rlmr_error *err
 
 rlmr_status rlmr_reader_slice(rlmr_reader *reader, rlmr_slice *text, rlmr_error *err) {
     size_t start = reader->at;
-    uint64_t length;
+    uint64_t length = 0;
     rlmr_status status = take(reader, &length, sizeof length, err);
     if (status == RLMR_OK && reader->bytes - reader->at < length) {
         reader->at = start;

@@ -101,9 +101,12 @@ int64_t rlmr_capture_bytes(const rlmr_capture *capture) {
 }
 
 /* The number fields of a capture, in their order on the wire. */
-#define NUMBERS(X)                                                                                                   \
-    X(number) X(rank_id) X(window) X(status) X(events_seen) X(events_with_stack) X(events_skipped) X(memory_rows)     \
-    X(rows_matched) X(bad_cells) X(bytes_read) X(first_error_offset)
+/* clang-format off: it never settles on this list */
+#define NUMBERS(X)                                                                                           \
+    X(number)                                                                                                \
+    X(rank_id) X(window) X(status) X(events_seen) X(events_with_stack) X(events_skipped) X(memory_rows)      \
+        X(rows_matched) X(bad_cells) X(bytes_read) X(first_error_offset)
+/* clang-format on */
 #define TEXTS(X) X(role) X(path) X(timestamp) X(message)
 
 static rlmr_status encode_text(const char *text, rlmr_bytes *out, rlmr_error *err) {
@@ -122,15 +125,15 @@ static rlmr_status decode_text(char **text, rlmr_reader *in, rlmr_error *err) {
 
 rlmr_status rlmr_capture_encode(const rlmr_capture *capture, rlmr_bytes *out, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
-#define PUT(field)                                                                                                   \
-    if (status == RLMR_OK) {                                                                                         \
-        status = rlmr_bytes_append_i64(out, capture->field, err);                                                    \
+#define PUT(field)                                                                                           \
+    if (status == RLMR_OK) {                                                                                 \
+        status = rlmr_bytes_append_i64(out, capture->field, err);                                            \
     }
     NUMBERS(PUT)
 #undef PUT
-#define PUT(field)                                                                                                   \
-    if (status == RLMR_OK) {                                                                                         \
-        status = encode_text(capture->field, out, err);                                                              \
+#define PUT(field)                                                                                           \
+    if (status == RLMR_OK) {                                                                                 \
+        status = encode_text(capture->field, out, err);                                                      \
     }
     TEXTS(PUT)
 #undef PUT
@@ -161,19 +164,19 @@ rlmr_status rlmr_capture_decode(rlmr_capture *capture, rlmr_reader *in, rlmr_err
     rlmr_capture_init(capture);
     rlmr_status status = RLMR_OK;
     int64_t value = 0;
-#define GET(field)                                                                                                   \
-    if (status == RLMR_OK) {                                                                                         \
-        status = rlmr_reader_i64(in, &value, err);                                                                   \
-        capture->field = (__typeof__(capture->field))value;                                                          \
+#define GET(field)                                                                                           \
+    if (status == RLMR_OK) {                                                                                 \
+        status = rlmr_reader_i64(in, &value, err);                                                           \
+        capture->field = (__typeof__(capture->field))value;                                                  \
     }
     NUMBERS(GET)
 #undef GET
     if (status == RLMR_OK && (unsigned)capture->status >= RLMR_CAPTURE_STATUSES) {
         status = rlmr_error_set(err, RLMR_E_PARSE, "a DataMap entry has status %d", (int)capture->status);
     }
-#define GET(field)                                                                                                   \
-    if (status == RLMR_OK) {                                                                                         \
-        status = decode_text(&capture->field, in, err);                                                              \
+#define GET(field)                                                                                           \
+    if (status == RLMR_OK) {                                                                                 \
+        status = decode_text(&capture->field, in, err);                                                      \
     }
     TEXTS(GET)
 #undef GET
@@ -202,7 +205,8 @@ static const char *source_text(const rlmr_capture *capture) {
     return db ? "db" : "";
 }
 
-rlmr_status rlmr_capture_append(const rlmr_capture *capture, rlmr_table *captures, rlmr_symtab *texts, rlmr_error *err) {
+rlmr_status rlmr_capture_append(const rlmr_capture *capture, rlmr_table *captures, rlmr_symtab *texts,
+                                rlmr_error *err) {
     rlmr_captures_row row = {.capture = capture->number,
                              .rank_id = capture->rank_id,
                              .window = capture->window,
@@ -214,16 +218,16 @@ rlmr_status rlmr_capture_append(const rlmr_capture *capture, rlmr_table *capture
                              .bad_cells = capture->bad_cells,
                              .first_error_offset = capture->first_error_offset};
     rlmr_status status = RLMR_OK;
-#define INTERN(field, value)                                                                                         \
-    if (status == RLMR_OK && (value) != NULL) {                                                                      \
-        status = rlmr_symtab_intern_utf8(texts, rlmr_slice_of(value), &row.field, NULL, err);                        \
+#define INTERN(field, value)                                                                                 \
+    if (status == RLMR_OK && (value) != NULL) {                                                              \
+        status = rlmr_symtab_intern_utf8(texts, rlmr_slice_of(value), &row.field, NULL, err);                \
     }
 #define INTERN_OWN(field) INTERN(field, capture->field)
     TEXTS(INTERN_OWN)
     INTERN(source, source_text(capture))
     INTERN(status, rlmr_capture_status_text(capture->status))
-#define FILE_FIELDS(X, kind)                                                                                         \
-    INTERN(kind##_state, rlmr_file_state_text(capture->files[RLMR_FILE_##kind].state))                               \
+#define FILE_FIELDS(X, kind)                                                                                 \
+    INTERN(kind##_state, rlmr_file_state_text(capture->files[RLMR_FILE_##kind].state))                       \
     row.kind##_bytes = capture->files[RLMR_FILE_##kind].bytes;
     RLMR_FILE_KINDS(FILE_FIELDS, )
     return status == RLMR_OK ? rlmr_table_append(captures, &row, err) : status;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define TIME_DIGITS_MIN 16
-#define EXPONENT_MAX 9999 /* far beyond what fits, so that larger ones need not be kept exactly */
+#define EXPONENT_MAX    9999 /* far beyond what fits, so that larger ones need not be kept exactly */
 
 /* value = 0.<digits> * 10^point, without leading zeros in digits */
 typedef struct {
@@ -120,15 +120,17 @@ bool rlmr_decimal_to_double(rlmr_slice text, int exponent, double *value) {
     if (!parse(text, &number)) {
         return false;
     }
-    /* One call of strtod() rounds once, whatever the exponent. The program never sets a locale, so the point is a point. */
+    /* One call of strtod() rounds once, whatever the exponent. The program never sets a locale, so the point
+     * is a point. */
     char exact[RLMR_DECIMAL_BYTES_MAX + 32];
-    (void)snprintf(exact, sizeof exact, "%s0.%se%d", number.negative ? "-" : "", number.count > 0 ? number.digits : "0",
-                   number.point + exponent);
+    (void)snprintf(exact, sizeof exact, "%s0.%se%d", number.negative ? "-" : "",
+                   number.count > 0 ? number.digits : "0", number.point + exponent);
     *value = strtod(exact, NULL);
     return isfinite(*value);
 }
 
 bool rlmr_decimal_to_i64(rlmr_slice text, int64_t *value) {
     decimal number;
-    return parse(text, &number) && !number.has_fraction && !number.has_exponent && to_integer(&number, 0, value);
+    return parse(text, &number) && !number.has_fraction && !number.has_exponent &&
+           to_integer(&number, 0, value);
 }

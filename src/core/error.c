@@ -54,8 +54,8 @@ void rlmr_error_prefix(rlmr_error *err, const char *format, ...) {
 
 const char *rlmr_status_text(rlmr_status code) {
     switch (code) {
-#define RLMR_STATUS_TEXT(name, text, exit_code)                                                                      \
-    case RLMR_##name:                                                                                                \
+#define RLMR_STATUS_TEXT(name, text, exit_code)                                                              \
+    case RLMR_##name:                                                                                        \
         return text;
         RLMR_STATUS_LIST(RLMR_STATUS_TEXT)
 #undef RLMR_STATUS_TEXT
@@ -65,8 +65,8 @@ const char *rlmr_status_text(rlmr_status code) {
 
 int rlmr_status_exit_code(rlmr_status code) {
     switch (code) {
-#define RLMR_STATUS_EXIT(name, text, exit_code)                                                                      \
-    case RLMR_##name:                                                                                                \
+#define RLMR_STATUS_EXIT(name, text, exit_code)                                                              \
+    case RLMR_##name:                                                                                        \
         return exit_code;
         RLMR_STATUS_LIST(RLMR_STATUS_EXIT)
 #undef RLMR_STATUS_EXIT

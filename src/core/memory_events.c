@@ -6,7 +6,8 @@ enum { RLMR_MEMORY_EVENTS(RLMR_COLUMN_NUMBER) COLUMNS };
 
 static const rlmr_column columns[] = {RLMR_MEMORY_EVENTS(RLMR_COLUMN)};
 
-static const size_t key[] = {COLUMN_start_time_ns, COLUMN_role, COLUMN_rank_id, COLUMN_capture, COLUMN_file_row};
+static const size_t key[] = {COLUMN_start_time_ns, COLUMN_role, COLUMN_rank_id, COLUMN_capture,
+                             COLUMN_file_row};
 
 const rlmr_schema rlmr_memory_events_schema = {
     .name = "memory_events",

@@ -8,8 +8,8 @@
 #include <xxhash.h>
 
 #define ARENA_BLOCK_BYTES ((size_t)1 << 18)
-#define FIRST_SLOTS 256U
-#define TEXTS_MAX ((uint32_t)INT32_MAX)
+#define FIRST_SLOTS       256U
+#define TEXTS_MAX         ((uint32_t)INT32_MAX)
 
 /* Texts lie in blocks that never move, so that slices stay valid while the table grows. */
 typedef struct arena_block {
@@ -251,7 +251,8 @@ static size_t valid_prefix(rlmr_slice text) {
     return at;
 }
 
-rlmr_status rlmr_symtab_intern_utf8(rlmr_symtab *tab, rlmr_slice text, uint32_t *id, bool *replaced, rlmr_error *err) {
+rlmr_status rlmr_symtab_intern_utf8(rlmr_symtab *tab, rlmr_slice text, uint32_t *id, bool *replaced,
+                                    rlmr_error *err) {
     size_t at = valid_prefix(text);
     if (at == text.bytes) {
         return rlmr_symtab_intern(tab, text, id, err);
@@ -269,7 +270,8 @@ rlmr_status rlmr_symtab_intern_utf8(rlmr_symtab *tab, rlmr_slice text, uint32_t 
         at += length;
     }
     if (status == RLMR_OK) {
-        status = rlmr_symtab_intern(tab, (rlmr_slice){(const char *)tab->clean.data, tab->clean.bytes}, id, err);
+        status =
+            rlmr_symtab_intern(tab, (rlmr_slice){(const char *)tab->clean.data, tab->clean.bytes}, id, err);
     }
     return status;
 }

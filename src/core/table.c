@@ -51,7 +51,8 @@ rlmr_status rlmr_rows_open(const rlmr_schema *schema, size_t capacity, rlmr_rows
     }
     rlmr_rows *rows = malloc(bytes);
     if (rows == NULL) {
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu rows of %s", capacity, schema->name);
+        (void)rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu rows of %s", capacity, schema->name);
+        return RLMR_E_NOMEM;
     }
     *rows = (rlmr_rows){.schema = schema, .capacity = capacity, .columns = (void **)(rows + 1)};
     char *place = (char *)rows + head;
@@ -142,12 +143,15 @@ static rlmr_status add_block(rlmr_table *table, rlmr_error *err) {
         size_t capacity = table->blocks_capacity == 0 ? 16 : table->blocks_capacity * 2;
         rlmr_rows **blocks = realloc(table->blocks, capacity * sizeof(rlmr_rows *));
         if (blocks == NULL) {
-            return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu blocks of %s", capacity, table->schema->name);
+            (void)rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu blocks of %s", capacity,
+                                 table->schema->name);
+            return RLMR_E_NOMEM;
         }
         table->blocks = blocks;
         table->blocks_capacity = capacity;
     }
-    rlmr_status status = rlmr_rows_open(table->schema, RLMR_BLOCK_ROWS, &table->blocks[table->blocks_count], err);
+    rlmr_status status =
+        rlmr_rows_open(table->schema, RLMR_BLOCK_ROWS, &table->blocks[table->blocks_count], err);
     if (status == RLMR_OK) {
         table->blocks_count++;
     }
@@ -209,12 +213,12 @@ rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err) {
     }
     if (items == NULL || order == NULL) {
         free(items);
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to sort %llu rows of %s", (unsigned long long)table->rows,
-                              table->schema->name);
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to sort %llu rows of %s",
+                              (unsigned long long)table->rows, table->schema->name);
     }
     for (uint64_t row = 0; row < table->rows; row++) {
-        items[row] = (sort_item){.first = key_value(table->blocks[row / RLMR_BLOCK_ROWS], row % RLMR_BLOCK_ROWS,
-                                                    table->schema->key[0]),
+        items[row] = (sort_item){.first = key_value(table->blocks[row / RLMR_BLOCK_ROWS],
+                                                    row % RLMR_BLOCK_ROWS, table->schema->key[0]),
                                  .row = row};
     }
     qsort_r(items, table->rows, sizeof *items, compare_items, table);
@@ -225,7 +229,8 @@ rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err) {
     return RLMR_OK;
 }
 
-rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count, rlmr_bytes *out, rlmr_error *err) {
+rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count, rlmr_bytes *out,
+                              rlmr_error *err) {
     size_t bytes = sizeof(uint32_t) + count * rlmr_schema_row_bytes(table->schema);
     rlmr_status status = rlmr_bytes_reserve(out, bytes, err);
     if (status == RLMR_OK) {

@@ -30,12 +30,16 @@ static rlmr_slice strip(rlmr_slice cell) {
     while (cell.bytes > 0 && is_blank(cell.text[cell.bytes - 1])) {
         cell.bytes--;
     }
-    return rlmr_slice_equal(cell, RLMR_SLICE("N/A")) ? (rlmr_slice){.text = cell.text} : cell;
+    if (rlmr_slice_equal(cell, RLMR_SLICE("N/A"))) {
+        cell.bytes = 0;
+    }
+    return cell;
 }
 
 static rlmr_status over_limit(reader *self) {
-    rlmr_status status = rlmr_error_set(self->err, RLMR_E_LIMIT, "row %llu has more than %d cells or %zu bytes",
-                                        (unsigned long long)self->row.number, RLMR_CSV_CELLS_MAX, RLMR_CSV_ROW_BYTES_MAX);
+    rlmr_status status =
+        rlmr_error_set(self->err, RLMR_E_LIMIT, "row %llu has more than %d cells or %zu bytes",
+                       (unsigned long long)self->row.number, RLMR_CSV_CELLS_MAX, RLMR_CSV_ROW_BYTES_MAX);
     if (self->err != NULL && self->err->offset < 0) {
         self->err->offset = self->row.offset;
     }
@@ -125,7 +129,8 @@ static rlmr_status parse_file(reader *self, struct csv_parser *parser, rlmr_inpu
     return self->status;
 }
 
-rlmr_status rlmr_csv_read(const char *path, rlmr_on_row on_row, void *self, const rlmr_meter *meter, rlmr_error *err) {
+rlmr_status rlmr_csv_read(const char *path, rlmr_on_row on_row, void *self, const rlmr_meter *meter,
+                          rlmr_error *err) {
     rlmr_input *input = NULL;
     reader state = {.on_row = on_row, .self = self, .err = err};
     struct csv_parser parser;

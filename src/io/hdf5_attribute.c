@@ -50,8 +50,8 @@ void rlmr_hdf5_types_close(rlmr_hdf5_types *types) {
 }
 
 /* Takes over `space`, which may be invalid. `value` may be NULL if the space has no element. */
-static rlmr_status write_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type, hid_t space,
-                                   const void *value, rlmr_error *err) {
+static rlmr_status write_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type,
+                                   hid_t space, const void *value, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     hid_t attribute = H5I_INVALID_HID;
     if (space >= 0) {
@@ -65,8 +65,8 @@ static rlmr_status write_attribute(hid_t object, const char *name, hid_t file_ty
     return status;
 }
 
-rlmr_status rlmr_hdf5_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type, const void *value,
-                                rlmr_error *err) {
+rlmr_status rlmr_hdf5_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type,
+                                const void *value, rlmr_error *err) {
     return write_attribute(object, name, file_type, memory_type, H5Screate(H5S_SCALAR), value, err);
 }
 
@@ -75,14 +75,15 @@ rlmr_status rlmr_hdf5_string(hid_t object, const rlmr_hdf5_types *types, const c
     return rlmr_hdf5_attribute(object, name, types->text, types->text, &value, err);
 }
 
-rlmr_status rlmr_hdf5_strings(hid_t object, const rlmr_hdf5_types *types, const char *name, const char *const *values,
-                              size_t count, rlmr_error *err) {
+rlmr_status rlmr_hdf5_strings(hid_t object, const rlmr_hdf5_types *types, const char *name,
+                              const char *const *values, size_t count, rlmr_error *err) {
     hsize_t size = count;
     return write_attribute(object, name, types->text, types->text, H5Screate_simple(1, &size, NULL),
                            count == 0 ? NULL : values, err);
 }
 
-rlmr_status rlmr_hdf5_encoding(hid_t object, const rlmr_hdf5_types *types, const char *encoding, rlmr_error *err) {
+rlmr_status rlmr_hdf5_encoding(hid_t object, const rlmr_hdf5_types *types, const char *encoding,
+                               rlmr_error *err) {
     rlmr_status status = rlmr_hdf5_string(object, types, "encoding-type", encoding, err);
     if (status == RLMR_OK) {
         status = rlmr_hdf5_string(object, types, "encoding-version", encoding_version, err);

@@ -22,8 +22,8 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_types_open(rlmr_hdf5_types *out, rlmr_erro
 void rlmr_hdf5_types_close(rlmr_hdf5_types *types);
 
 /** A scalar. @param value  of the type `memory_type` */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_attribute(hid_t object, const char *name, hid_t file_type, hid_t memory_type,
-                                                const void *value, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_attribute(hid_t object, const char *name, hid_t file_type,
+                                                hid_t memory_type, const void *value, rlmr_error *err);
 
 /** A scalar text. @param value  NUL-terminated UTF-8 */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_string(hid_t object, const rlmr_hdf5_types *types, const char *name,
@@ -34,7 +34,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_strings(hid_t object, const rlmr_hdf5_type
                                               const char *const *values, size_t count, rlmr_error *err);
 
 /** The attributes by which AnnData knows what an object is. */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_encoding(hid_t object, const rlmr_hdf5_types *types, const char *encoding,
-                                               rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_encoding(hid_t object, const rlmr_hdf5_types *types,
+                                               const char *encoding, rlmr_error *err);
 
 #endif

@@ -5,10 +5,10 @@
 #include <string.h>
 
 enum {
-    DEFLATE_LEVEL = 1,          /* higher levels cost much more time than they save space on shuffled numbers */
-    BATCH_TEXTS = 1024,         /* texts of one write */
-    BATCH_BYTES = 1 << 20,      /* bytes after which a batch of long texts is written early */
-    TEXT_REFERENCE_BYTES = 16,  /* what a variable-length text takes in its dataset */
+    DEFLATE_LEVEL = 1,     /* higher levels cost much more time than they save space on shuffled numbers */
+    BATCH_TEXTS = 1024,    /* texts of one write */
+    BATCH_BYTES = 1 << 20, /* bytes after which a batch of long texts is written early */
+    TEXT_REFERENCE_BYTES = 16, /* what a variable-length text takes in its dataset */
 };
 
 struct rlmr_hdf5_batch {
@@ -60,7 +60,8 @@ static hid_t dataset_creation(void) {
     return list;
 }
 
-/* Room for exactly one chunk: it is compressed once, when it is full, and open tables hold no more than that. */
+/* Room for exactly one chunk: it is compressed once, when it is full, and open tables hold no more than that.
+ */
 static hid_t dataset_access(size_t element_bytes) {
     hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
     if (list >= 0 && H5Pset_chunk_cache(list, 1, RLMR_BLOCK_ROWS * element_bytes, 1.0) < 0) {
@@ -86,7 +87,8 @@ static hid_t create_dataset(hid_t parent, const char *name, hid_t type, size_t e
     return dataset;
 }
 
-static rlmr_status append(hid_t dataset, hid_t type, uint64_t at, size_t count, const void *data, rlmr_error *err) {
+static rlmr_status append(hid_t dataset, hid_t type, uint64_t at, size_t count, const void *data,
+                          rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     hsize_t first = at;
     hsize_t more = count;
@@ -118,7 +120,8 @@ static rlmr_status describe(hid_t object, const rlmr_column *declared, const rlm
     return status;
 }
 
-static rlmr_status open_numbers(hid_t parent, const rlmr_hdf5_types *types, rlmr_hdf5_column *out, rlmr_error *err) {
+static rlmr_status open_numbers(hid_t parent, const rlmr_hdf5_types *types, rlmr_hdf5_column *out,
+                                rlmr_error *err) {
     rlmr_type type = out->declared->type;
     out->values = create_dataset(parent, out->declared->name, file_type(type), rlmr_type_bytes(type));
     if (out->values < 0) {
@@ -128,7 +131,8 @@ static rlmr_status open_numbers(hid_t parent, const rlmr_hdf5_types *types, rlmr
 }
 
 /* The group holds the categories in ascending order of bytes, but `ordered` is about their meaning. */
-static rlmr_status open_text(hid_t parent, const rlmr_hdf5_types *types, rlmr_hdf5_column *out, rlmr_error *err) {
+static rlmr_status open_text(hid_t parent, const rlmr_hdf5_types *types, rlmr_hdf5_column *out,
+                             rlmr_error *err) {
     int8_t ordered = 0;
     out->batch = calloc(1, sizeof *out->batch);
     if (out->batch == NULL) {
@@ -138,7 +142,8 @@ static rlmr_status open_text(hid_t parent, const rlmr_hdf5_types *types, rlmr_hd
     if (status != RLMR_OK) {
         return status;
     }
-    out->values = create_dataset(out->group, "codes", file_type(RLMR_TYPE_TEXT), rlmr_type_bytes(RLMR_TYPE_TEXT));
+    out->values =
+        create_dataset(out->group, "codes", file_type(RLMR_TYPE_TEXT), rlmr_type_bytes(RLMR_TYPE_TEXT));
     if (out->values >= 0) {
         out->categories = create_dataset(out->group, "categories", types->text, TEXT_REFERENCE_BYTES);
     }
@@ -159,14 +164,16 @@ static rlmr_status open_text(hid_t parent, const rlmr_hdf5_types *types, rlmr_hd
 }
 
 rlmr_hdf5_column rlmr_hdf5_column_none(void) {
-    return (rlmr_hdf5_column){.group = H5I_INVALID_HID, .values = H5I_INVALID_HID, .categories = H5I_INVALID_HID};
+    return (rlmr_hdf5_column){
+        .group = H5I_INVALID_HID, .values = H5I_INVALID_HID, .categories = H5I_INVALID_HID};
 }
 
 rlmr_status rlmr_hdf5_column_open(hid_t parent, const rlmr_column *declared, const rlmr_hdf5_types *types,
                                   rlmr_hdf5_column *out, rlmr_error *err) {
     *out = rlmr_hdf5_column_none();
     out->declared = declared;
-    return declared->type == RLMR_TYPE_TEXT ? open_text(parent, types, out, err) : open_numbers(parent, types, out, err);
+    return declared->type == RLMR_TYPE_TEXT ? open_text(parent, types, out, err)
+                                            : open_numbers(parent, types, out, err);
 }
 
 static rlmr_status write_batch(rlmr_hdf5_column *column, const rlmr_hdf5_types *types, rlmr_error *err) {
@@ -175,8 +182,8 @@ static rlmr_status write_batch(rlmr_hdf5_column *column, const rlmr_hdf5_types *
     for (size_t i = 0; i < batch->count; i++) {
         texts[i] = (const char *)batch->text.data + batch->starts[i];
     }
-    rlmr_status status = append(column->categories, types->text, column->categories_count - batch->count, batch->count,
-                                texts, err);
+    rlmr_status status = append(column->categories, types->text, column->categories_count - batch->count,
+                                batch->count, texts, err);
     batch->count = 0;
     rlmr_bytes_clear(&batch->text);
     return status;
@@ -231,7 +238,8 @@ static void release_batch(rlmr_hdf5_column *column) {
     }
 }
 
-rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, const rlmr_hdf5_types *types, rlmr_error *err) {
+rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, const rlmr_hdf5_types *types,
+                                      rlmr_error *err) {
     if (column->batch == NULL) {
         return RLMR_OK;
     }
@@ -243,7 +251,8 @@ rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, const rlmr_hdf5_
     return status;
 }
 
-static rlmr_status check_codes(const rlmr_hdf5_column *column, const uint32_t *codes, size_t count, rlmr_error *err) {
+static rlmr_status check_codes(const rlmr_hdf5_column *column, const uint32_t *codes, size_t count,
+                               rlmr_error *err) {
     for (size_t i = 0; i < count; i++) {
         if (codes[i] >= column->categories_count) {
             return rlmr_error_set(err, RLMR_E_RANGE, "row %llu has code %lu of %llu texts",
@@ -254,7 +263,8 @@ static rlmr_status check_codes(const rlmr_hdf5_column *column, const uint32_t *c
     return RLMR_OK;
 }
 
-rlmr_status rlmr_hdf5_column_append_rows(rlmr_hdf5_column *column, const void *values, size_t count, rlmr_error *err) {
+rlmr_status rlmr_hdf5_column_append_rows(rlmr_hdf5_column *column, const void *values, size_t count,
+                                         rlmr_error *err) {
     if (count == 0) {
         return RLMR_OK;
     }

@@ -28,15 +28,20 @@ rlmr_hdf5_column rlmr_hdf5_column_none(void);
  *  @param declared  borrowed until rlmr_hdf5_column_close()
  *  @param out       rlmr_hdf5_column_close() in every case
  *  @return OK, E_NOMEM or E_OUTPUT */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_open(hid_t parent, const rlmr_column *declared, const rlmr_hdf5_types *types,
-                                                  rlmr_hdf5_column *out, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_open(hid_t parent, const rlmr_column *declared,
+                                                  const rlmr_hdf5_types *types, rlmr_hdf5_column *out,
+                                                  rlmr_error *err);
 
-/** Append texts, which are copied: they reach the file in batches that depend only on the texts, not on the calls.
+/** Append texts, which are copied: they reach the file in batches that depend only on the texts, not on the
+ * calls.
  *  @return OK, E_NOMEM, E_RANGE (2^31 - 1 texts, a NUL byte) or E_OUTPUT */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_texts(rlmr_hdf5_column *column, const rlmr_hdf5_types *types,
-                                                          const rlmr_slice *texts, size_t count, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_texts(rlmr_hdf5_column *column,
+                                                          const rlmr_hdf5_types *types,
+                                                          const rlmr_slice *texts, size_t count,
+                                                          rlmr_error *err);
 
-/** Write the texts that are still waiting; none may follow. Nothing happens for a column of numbers, or the second time.
+/** Write the texts that are still waiting; none may follow. Nothing happens for a column of numbers, or the
+ * second time.
  *  @return OK or E_OUTPUT */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, const rlmr_hdf5_types *types,
                                                       rlmr_error *err);
@@ -45,10 +50,11 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, 
  *
  *  @param values  `count` values of the column's type; codes of a text column
  *  @return OK, E_RANGE (a code without a text) or E_OUTPUT */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_rows(rlmr_hdf5_column *column, const void *values, size_t count,
-                                                         rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_rows(rlmr_hdf5_column *column, const void *values,
+                                                         size_t count, rlmr_error *err);
 
-/** Close the datasets, which writes what HDF5 still holds of them. @return OK or E_OUTPUT; all is released in any case */
+/** Close the datasets, which writes what HDF5 still holds of them. @return OK or E_OUTPUT; all is released in
+ * any case */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_close(rlmr_hdf5_column *column, rlmr_error *err);
 
 #endif

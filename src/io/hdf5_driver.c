@@ -139,7 +139,8 @@ static haddr_t driver_get_eof(const H5FD_t *common, H5FD_mem_t type) {
     return ((const open_file *)common)->eof;
 }
 
-static herr_t driver_read(H5FD_t *common, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t bytes, void *data) {
+static herr_t driver_read(H5FD_t *common, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t bytes,
+                          void *data) {
     (void)type;
     (void)transfer;
     rlmr_hdf5_driver *driver = ((open_file *)common)->driver;
@@ -154,7 +155,8 @@ static herr_t driver_read(H5FD_t *common, H5FD_mem_t type, hid_t transfer, haddr
     return 0;
 }
 
-static herr_t driver_write(H5FD_t *common, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t bytes, const void *data) {
+static herr_t driver_write(H5FD_t *common, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t bytes,
+                           const void *data) {
     (void)type;
     (void)transfer;
     open_file *file = (open_file *)common;

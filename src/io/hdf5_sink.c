@@ -22,14 +22,14 @@ static rlmr_status forward(const rlmr_error *from, rlmr_error *to) {
     return from->code;
 }
 
-/* How every writing function ends: `status` is its own result, with its text in file->error. A write that failed meanwhile
- * is known to the driver only; it is the cause if there are both. */
+/* How every writing function ends: `status` is its own result, with its text in file->error. A write that
+ * failed meanwhile is known to the driver only; it is the cause if there are both. */
 static rlmr_status settle(rlmr_hdf5 *file, rlmr_status status, rlmr_error *err) {
     int sys_errno = rlmr_hdf5_driver_errno(file->driver);
     if (sys_errno != 0) {
         rlmr_error_clear(&file->error);
-        (void)rlmr_error_set_errno(&file->error, RLMR_E_OUTPUT, sys_errno, "cannot write %s%s", file->target.path,
-                                   rlmr_hdf5_target_cure(sys_errno));
+        (void)rlmr_error_set_errno(&file->error, RLMR_E_OUTPUT, sys_errno, "cannot write %s%s",
+                                   file->target.path, rlmr_hdf5_target_cure(sys_errno));
     } else if (status != RLMR_OK) {
         rlmr_error_prefix(&file->error, "cannot write %s: ", file->target.path);
     }
@@ -43,8 +43,8 @@ static rlmr_status begin(void *self, const rlmr_schema *schema, rlmr_error *err)
     }
     rlmr_status status = RLMR_OK;
     if (file->table.schema != NULL) {
-        status = rlmr_error_set(&file->error, RLMR_E_OUTPUT, "table %s begins before table %s has ended", schema->name,
-                                file->table.schema->name);
+        status = rlmr_error_set(&file->error, RLMR_E_OUTPUT, "table %s begins before table %s has ended",
+                                schema->name, file->table.schema->name);
     } else {
         status = rlmr_hdf5_table_open(file->id, schema, &file->types, &file->table, &file->error);
     }
@@ -54,12 +54,14 @@ static rlmr_status begin(void *self, const rlmr_schema *schema, rlmr_error *err)
 /* The guard of the calls between begin() and end(). */
 static bool is_writing(rlmr_hdf5 *file) {
     if (file->error.code == RLMR_OK && file->table.schema == NULL) {
-        (void)rlmr_error_set(&file->error, RLMR_E_OUTPUT, "cannot write %s: no table has begun", file->target.path);
+        (void)rlmr_error_set(&file->error, RLMR_E_OUTPUT, "cannot write %s: no table has begun",
+                             file->target.path);
     }
     return file->error.code == RLMR_OK;
 }
 
-static rlmr_status categories(void *self, size_t column, const rlmr_slice *texts, size_t count, rlmr_error *err) {
+static rlmr_status categories(void *self, size_t column, const rlmr_slice *texts, size_t count,
+                              rlmr_error *err) {
     rlmr_hdf5 *file = self;
     if (!is_writing(file)) {
         return forward(&file->error, err);
@@ -97,8 +99,8 @@ rlmr_sink rlmr_hdf5_sink(rlmr_hdf5 *file) {
     return (rlmr_sink){.begin = begin, .categories = categories, .rows = rows, .end = end, .self = file};
 }
 
-/* The format versions are those that libraries since 1.8 read. The root group has no time, which would make two runs
- * differ. */
+/* The format versions are those that libraries since 1.8 read. The root group has no time, which would make
+ * two runs differ. */
 static rlmr_status create_file(rlmr_hdf5 *file) {
     rlmr_status status = RLMR_OK;
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -199,8 +201,8 @@ static rlmr_status close_hdf5(rlmr_hdf5 *file, rlmr_error *err) {
 
 rlmr_status rlmr_hdf5_commit(rlmr_hdf5 *file, rlmr_error *err) {
     if (file->error.code == RLMR_OK && file->table.schema != NULL) {
-        (void)rlmr_error_set(&file->error, RLMR_E_OUTPUT, "cannot write %s: table %s has not ended", file->target.path,
-                             file->table.schema->name);
+        (void)rlmr_error_set(&file->error, RLMR_E_OUTPUT, "cannot write %s: table %s has not ended",
+                             file->target.path, file->table.schema->name);
     }
     rlmr_status status = forward(&file->error, err);
     if (status == RLMR_OK) {

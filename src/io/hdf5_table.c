@@ -23,9 +23,11 @@ static size_t index_column(const rlmr_schema *schema) {
     return schema->index < 0 ? schema->columns_count : (size_t)schema->index;
 }
 
-static rlmr_status name_column(const rlmr_hdf5_table *table, size_t column, rlmr_status status, rlmr_error *err) {
+static rlmr_status name_column(const rlmr_hdf5_table *table, size_t column, rlmr_status status,
+                               rlmr_error *err) {
     if (status != RLMR_OK) {
-        rlmr_error_prefix(err, "table %s, column %s: ", table->schema->name, declared_column(table->schema, column)->name);
+        rlmr_error_prefix(err, "table %s, column %s: ", table->schema->name,
+                          declared_column(table->schema, column)->name);
     }
     return status;
 }
@@ -50,7 +52,8 @@ static rlmr_status reserve(rlmr_hdf5_table *table, rlmr_error *err) {
     return RLMR_OK;
 }
 
-static rlmr_status write_column_order(const rlmr_hdf5_table *table, const rlmr_hdf5_types *types, rlmr_error *err) {
+static rlmr_status write_column_order(const rlmr_hdf5_table *table, const rlmr_hdf5_types *types,
+                                      rlmr_error *err) {
     const rlmr_schema *schema = table->schema;
     const char **names = malloc((schema->columns_count + 1) * sizeof *names);
     if (names == NULL) {
@@ -83,7 +86,8 @@ static rlmr_status describe(const rlmr_hdf5_table *table, const rlmr_hdf5_types 
     return status;
 }
 
-static rlmr_status open_group(hid_t parent, const rlmr_hdf5_types *types, rlmr_hdf5_table *out, rlmr_error *err) {
+static rlmr_status open_group(hid_t parent, const rlmr_hdf5_types *types, rlmr_hdf5_table *out,
+                              rlmr_error *err) {
     rlmr_status status = reserve(out, err);
     if (status == RLMR_OK) {
         status = rlmr_hdf5_group(parent, out->schema->name, &out->group, err);
@@ -105,7 +109,8 @@ rlmr_status rlmr_hdf5_table_open(hid_t parent, const rlmr_schema *schema, const 
     for (size_t i = 0; status == RLMR_OK && i < columns_count(schema); i++) {
         const rlmr_column *declared = declared_column(schema, i);
         if (declared->storage == RLMR_STORED) {
-            status = name_column(out, i, rlmr_hdf5_column_open(out->group, declared, types, &out->columns[i], err), err);
+            status = name_column(
+                out, i, rlmr_hdf5_column_open(out->group, declared, types, &out->columns[i], err), err);
         }
     }
     return status;
@@ -123,7 +128,8 @@ rlmr_status rlmr_hdf5_table_append_texts(rlmr_hdf5_table *table, const rlmr_hdf5
     return name_column(table, column, status, err);
 }
 
-rlmr_status rlmr_hdf5_table_complete_texts(rlmr_hdf5_table *table, const rlmr_hdf5_types *types, rlmr_error *err) {
+rlmr_status rlmr_hdf5_table_complete_texts(rlmr_hdf5_table *table, const rlmr_hdf5_types *types,
+                                           rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     for (size_t i = 0; status == RLMR_OK && i < table->schema->columns_count; i++) {
         status = name_column(table, i, rlmr_hdf5_column_complete(&table->columns[i], types, err), err);

@@ -1,5 +1,6 @@
 /* layer: io */
-/** The table that is being written: a group in AnnData's dataframe encoding. Errors name the table and the column. */
+/** The table that is being written: a group in AnnData's dataframe encoding. Errors name the table and the
+ * column. */
 #ifndef RLMR_HDF5_TABLE_H
 #define RLMR_HDF5_TABLE_H
 
@@ -21,8 +22,9 @@ rlmr_hdf5_table rlmr_hdf5_table_none(void);
  *  @param schema  borrowed until rlmr_hdf5_table_close()
  *  @param out     rlmr_hdf5_table_close() in every case
  *  @return OK, E_NOMEM or E_OUTPUT */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_open(hid_t parent, const rlmr_schema *schema, const rlmr_hdf5_types *types,
-                                                 rlmr_hdf5_table *out, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_open(hid_t parent, const rlmr_schema *schema,
+                                                 const rlmr_hdf5_types *types, rlmr_hdf5_table *out,
+                                                 rlmr_error *err);
 
 /** Further texts of a text column; see rlmr_sink. @return OK, E_NOMEM, E_RANGE, E_OUTPUT */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_append_texts(rlmr_hdf5_table *table, const rlmr_hdf5_types *types,
@@ -30,14 +32,15 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_append_texts(rlmr_hdf5_table *table,
                                                          rlmr_error *err);
 
 /** Write what is still buffered of the texts; none may follow. @return OK or E_OUTPUT */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_complete_texts(rlmr_hdf5_table *table, const rlmr_hdf5_types *types,
-                                                           rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_complete_texts(rlmr_hdf5_table *table,
+                                                           const rlmr_hdf5_types *types, rlmr_error *err);
 
 /** Further rows, after all texts. @return OK, E_RANGE (a code without a text, too many rows), E_OUTPUT */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_append_rows(rlmr_hdf5_table *table, const rlmr_rows *rows, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_append_rows(rlmr_hdf5_table *table, const rlmr_rows *rows,
+                                                        rlmr_error *err);
 
-/** Close group and datasets, which writes what HDF5 still holds of them. @return OK or E_OUTPUT; all is released in any
- *  case */
+/** Close group and datasets, which writes what HDF5 still holds of them. @return OK or E_OUTPUT; all is
+ * released in any case */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_close(rlmr_hdf5_table *table, rlmr_error *err);
 
 #endif

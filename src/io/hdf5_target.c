@@ -54,10 +54,12 @@ static rlmr_status check_existing(const rlmr_hdf5_target *target, rlmr_error *er
         return rlmr_error_set(err, RLMR_E_OUTPUT, "%s is a directory; give the path of a file", target->path);
     }
     if (S_ISLNK(seen.st_mode)) {
-        return rlmr_error_set(err, RLMR_E_OUTPUT, "%s is a symbolic link; give the path of the file itself", target->path);
+        return rlmr_error_set(err, RLMR_E_OUTPUT, "%s is a symbolic link; give the path of the file itself",
+                              target->path);
     }
     if (!S_ISREG(seen.st_mode)) {
-        return rlmr_error_set(err, RLMR_E_OUTPUT, "%s is not a regular file; give another path", target->path);
+        return rlmr_error_set(err, RLMR_E_OUTPUT, "%s is not a regular file; give another path",
+                              target->path);
     }
     return target->replace ? RLMR_OK : exists(target, err);
 }
@@ -98,8 +100,9 @@ static rlmr_status create_temporary(rlmr_hdf5_target *target, const char *name, 
         int sys_errno = errno;
         free(temporary);
         if (sys_errno == ENOENT) {
-            return rlmr_error_set_errno(err, RLMR_E_OUTPUT, sys_errno, "cannot write %s (create the directory %s first)",
-                                        target->path, target->directory);
+            return rlmr_error_set_errno(err, RLMR_E_OUTPUT, sys_errno,
+                                        "cannot write %s (create the directory %s first)", target->path,
+                                        target->directory);
         }
         if (sys_errno != EEXIST && sys_errno != EINTR) {
             return cannot_write(target, sys_errno, err);
@@ -141,8 +144,8 @@ static bool is_unsupported(int sys_errno) {
     return sys_errno == EINVAL || sys_errno == ENOSYS || sys_errno == EOPNOTSUPP;
 }
 
-/* Without renameat2(RENAME_NOREPLACE), as on NFS, a hard link does not replace either; without links, as on FAT, what
- * remains is a look, which another process may outrun. @return 0 or an errno */
+/* Without renameat2(RENAME_NOREPLACE), as on NFS, a hard link does not replace either; without links, as on
+ * FAT, what remains is a look, which another process may outrun. @return 0 or an errno */
 static int rename_to_new(const char *from, const char *to) {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
         return 0;
@@ -164,8 +167,8 @@ static int rename_to_new(const char *from, const char *to) {
     return rename(from, to) == 0 ? 0 : errno;
 }
 
-/* Makes the new name durable. A directory that may not be read, or a file system that cannot sync one, is no error: the
- * file is complete in any case. @return 0 or an errno */
+/* Makes the new name durable. A directory that may not be read, or a file system that cannot sync one, is no
+ * error: the file is complete in any case. @return 0 or an errno */
 static int sync_directory(const char *directory) {
     int descriptor = open(directory[0] == '\0' ? "." : directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) {
@@ -197,7 +200,8 @@ rlmr_status rlmr_hdf5_target_publish(rlmr_hdf5_target *target, rlmr_error *err) 
     sys_errno = sync_directory(target->directory);
     if (sys_errno != 0) {
         return rlmr_error_set_errno(err, RLMR_E_OUTPUT, sys_errno,
-                                    "%s is complete, but its name may be lost if the machine fails", target->path);
+                                    "%s is complete, but its name may be lost if the machine fails",
+                                    target->path);
     }
     return RLMR_OK;
 }

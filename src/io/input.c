@@ -10,7 +10,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Large enough to make system calls cheap, small enough to stay in the second-level cache while it is parsed. */
+/* Large enough to make system calls cheap, small enough to stay in the second-level cache while it is parsed.
+ */
 #define PIECE_BYTES ((size_t)256 * 1024)
 
 struct rlmr_input {
@@ -20,7 +21,7 @@ struct rlmr_input {
     gzFile unpacker; /* of a .gz file, owns fd; else NULL */
     int64_t packed;  /* bytes of a .gz file told to the meter */
     int64_t offset;  /* of the first byte of buffer */
-    size_t bytes;   /* in buffer */
+    size_t bytes;    /* in buffer */
     char buffer[PIECE_BYTES];
 };
 
@@ -56,7 +57,9 @@ rlmr_status rlmr_input_open(const char *path, const rlmr_meter *meter, rlmr_inpu
                                        : check_regular(input->fd, path, err);
     if (status == RLMR_OK && is_packed(path)) {
         input->unpacker = gzdopen(input->fd, "rb");
-        status = input->unpacker != NULL ? RLMR_OK : rlmr_error_set(err, RLMR_E_NOMEM, "%s: no memory to unpack it", path);
+        status = input->unpacker != NULL
+                     ? RLMR_OK
+                     : rlmr_error_set(err, RLMR_E_NOMEM, "%s: no memory to unpack it", path);
     }
     if (status != RLMR_OK) {
         rlmr_input_close(input);
@@ -149,7 +152,8 @@ static rlmr_entry_kind kind_of(int directory, const char *name, struct stat *inf
     return S_ISREG(info->st_mode) ? RLMR_ENTRY_FILE : RLMR_ENTRY_OTHER;
 }
 
-static rlmr_status add_entry(rlmr_directory *out, size_t *capacity, int directory, const char *name, rlmr_error *err) {
+static rlmr_status add_entry(rlmr_directory *out, size_t *capacity, int directory, const char *name,
+                             rlmr_error *err) {
     struct stat info;
     if (fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
         /* Removed since it was listed: as if it had never been there. */

@@ -21,7 +21,8 @@ static void *allocate(void *context, void *old, size_t bytes) {
     reader *self = context;
     void *memory = NULL;
     if (bytes > RLMR_JSON_TEXT_BYTES_MAX) {
-        self->status = rlmr_error_set(self->err, RLMR_E_LIMIT, "a text longer than %zu bytes", RLMR_JSON_TEXT_BYTES_MAX);
+        self->status =
+            rlmr_error_set(self->err, RLMR_E_LIMIT, "a text longer than %zu bytes", RLMR_JSON_TEXT_BYTES_MAX);
     } else {
         memory = realloc(old, bytes);
         if (memory == NULL) {
@@ -131,7 +132,8 @@ static yajl_status guarded_parse(reader *self, yajl_handle parser, rlmr_slice pi
     if (setjmp(self->no_memory) != 0) {
         return yajl_status_client_canceled;
     }
-    return piece.bytes > 0 ? yajl_parse(parser, (const unsigned char *)piece.text, piece.bytes) : yajl_complete_parse(parser);
+    return piece.bytes > 0 ? yajl_parse(parser, (const unsigned char *)piece.text, piece.bytes)
+                           : yajl_complete_parse(parser);
 }
 
 static rlmr_status syntax_error(reader *self, yajl_handle parser) {
@@ -168,14 +170,16 @@ static rlmr_status parse_file(reader *self, yajl_handle parser, rlmr_input *inpu
     return RLMR_OK;
 }
 
-rlmr_status rlmr_json_read(const char *path, rlmr_json_token token, void *self, const rlmr_meter *meter, rlmr_error *err) {
+rlmr_status rlmr_json_read(const char *path, rlmr_json_token token, void *self, const rlmr_meter *meter,
+                           rlmr_error *err) {
     rlmr_input *input;
     rlmr_status status = rlmr_input_open(path, meter, &input, err);
     if (status != RLMR_OK) {
         return status;
     }
     reader state = {.token = token, .self = self, .err = err};
-    yajl_alloc_funcs memory = {.malloc = yajl_malloc, .realloc = yajl_realloc, .free = yajl_release, .ctx = &state};
+    yajl_alloc_funcs memory = {
+        .malloc = yajl_malloc, .realloc = yajl_realloc, .free = yajl_release, .ctx = &state};
     yajl_handle parser = guarded_open(&state, &memory);
     if (parser == NULL) {
         status = state.status;

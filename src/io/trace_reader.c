@@ -5,7 +5,11 @@
 #include <string.h>
 
 #define FIELD_ENUM(field, key) FIELD_##field,
-enum { RLMR_EVENT_FIELDS(FIELD_ENUM) ARGS_FIRST, ARGS_BEFORE = ARGS_FIRST - 1, RLMR_ARGS_FIELDS(FIELD_ENUM) FIELDS };
+enum {
+    RLMR_EVENT_FIELDS(FIELD_ENUM) ARGS_FIRST,
+    ARGS_BEFORE = ARGS_FIRST - 1,
+    RLMR_ARGS_FIELDS(FIELD_ENUM) FIELDS
+};
 
 #define FIELD_KEY(field, key) {.text = (key), .bytes = sizeof(key) - 1},
 static const rlmr_slice field_keys[FIELDS] = {RLMR_EVENT_FIELDS(FIELD_KEY) RLMR_ARGS_FIELDS(FIELD_KEY)};
@@ -18,7 +22,7 @@ typedef struct {
     bool events_next; /* the root object's key just read is traceEvents */
     bool in_args;     /* inside the event's `args` object, the key of which was just read */
     bool args_next;
-    int field; /* that the key just read names, or -1 */
+    int field;       /* that the key just read names, or -1 */
     rlmr_bytes text; /* of the fields of the event being read */
     size_t start[FIELDS];
     size_t length[FIELDS];
@@ -46,7 +50,8 @@ static void begin_event(trace *self) {
 static rlmr_status end_event(trace *self, rlmr_error *err) {
     rlmr_slice values[FIELDS];
     for (int field = 0; field < FIELDS; field++) {
-        values[field] = (rlmr_slice){.text = (const char *)self->text.data + self->start[field], .bytes = self->length[field]};
+        values[field] = (rlmr_slice){.text = (const char *)self->text.data + self->start[field],
+                                     .bytes = self->length[field]};
         if (self->length[field] == 0) {
             values[field].text = "";
         }
@@ -105,7 +110,8 @@ static rlmr_status in_event(trace *self, rlmr_json_kind kind, rlmr_slice text, i
 }
 
 /* Outside the event array: look for it. */
-static rlmr_status before_array(trace *self, rlmr_json_kind kind, rlmr_slice text, int depth, rlmr_error *err) {
+static rlmr_status before_array(trace *self, rlmr_json_kind kind, rlmr_slice text, int depth,
+                                rlmr_error *err) {
     if (depth == 0 && kind != RLMR_JSON_ARRAY && kind != RLMR_JSON_OBJECT && kind != RLMR_JSON_OBJECT_END) {
         return rlmr_error_set(err, RLMR_E_PARSE, "neither an array of events nor an object");
     }
@@ -114,7 +120,8 @@ static rlmr_status before_array(trace *self, rlmr_json_kind kind, rlmr_slice tex
         self->array_depth = depth + 1;
         self->in_array = true;
     }
-    self->events_next = depth == 1 && kind == RLMR_JSON_KEY && rlmr_slice_equal(text, RLMR_SLICE("traceEvents"));
+    self->events_next =
+        depth == 1 && kind == RLMR_JSON_KEY && rlmr_slice_equal(text, RLMR_SLICE("traceEvents"));
     return RLMR_OK;
 }
 
@@ -139,8 +146,8 @@ static rlmr_status on_token(void *context, rlmr_json_kind kind, rlmr_slice text,
     return RLMR_OK;
 }
 
-rlmr_status rlmr_trace_read(const char *path, rlmr_on_event on_event, void *self, const rlmr_meter *meter, uint64_t *events,
-                            uint64_t *skipped, rlmr_error *err) {
+rlmr_status rlmr_trace_read(const char *path, rlmr_on_event on_event, void *self, const rlmr_meter *meter,
+                            uint64_t *events, uint64_t *skipped, rlmr_error *err) {
     trace state = {.on_event = on_event, .self = self, .array_depth = -1};
     rlmr_status status = rlmr_json_read(path, on_token, &state, meter, err);
     if (status == RLMR_OK && state.array_depth < 0) {

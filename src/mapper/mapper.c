@@ -50,7 +50,8 @@ typedef struct {
 
 static rlmr_status on_event(void *self, const rlmr_trace_event *event, rlmr_error *err) {
     listeners *all = self;
-    all->capture->events_with_stack += event->call_stack.bytes > 0 && rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op"));
+    all->capture->events_with_stack +=
+        event->call_stack.bytes > 0 && rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op"));
     return rlmr_memory_event(all->memory, event, err);
 }
 
@@ -60,13 +61,16 @@ static rlmr_status note_trace_damage(rlmr_capture *capture, const rlmr_error *tr
         return rlmr_capture_note(capture, err, "trace_view.json: %s", trouble->message);
     }
     if (trouble->offset < 0) {
-        return rlmr_capture_note(capture, err, "trace_view.json: %s; no call stacks from it", trouble->message);
+        return rlmr_capture_note(capture, err, "trace_view.json: %s; no call stacks from it",
+                                 trouble->message);
     }
-    return rlmr_capture_note(capture, err, "trace_view.json: %s at byte %lld; call stacks come from the %lld events before it",
-                             trouble->message, (long long)trouble->offset, (long long)capture->events_seen);
+    return rlmr_capture_note(
+        capture, err, "trace_view.json: %s at byte %lld; call stacks come from the %lld events before it",
+        trouble->message, (long long)trouble->offset, (long long)capture->events_seen);
 }
 
-static rlmr_status read_trace(rlmr_capture *capture, rlmr_memory *memory, const rlmr_meter *meter, rlmr_error *err) {
+static rlmr_status read_trace(rlmr_capture *capture, rlmr_memory *memory, const rlmr_meter *meter,
+                              rlmr_error *err) {
     rlmr_file *file = &capture->files[RLMR_FILE_trace_view];
     if (file->state == RLMR_FILE_ABSENT) {
         return RLMR_OK;
@@ -88,7 +92,8 @@ static rlmr_status read_trace(rlmr_capture *capture, rlmr_memory *memory, const 
     }
     if (capture->events_skipped > 0) {
         rlmr_capture_damaged(capture, RLMR_FILE_trace_view, -1);
-        status = rlmr_capture_note(capture, err, "trace_view.json: %lld events without a readable ts or dur, or no objects",
+        status = rlmr_capture_note(capture, err,
+                                   "trace_view.json: %lld events without a readable ts or dur, or no objects",
                                    (long long)capture->events_skipped);
     }
     return status;
@@ -99,7 +104,8 @@ static rlmr_status map_memory(rlmr_capture *capture, const rlmr_map_options *opt
     if (capture->files[RLMR_FILE_operator_memory].state == RLMR_FILE_ABSENT &&
         capture->files[RLMR_FILE_profiler_db].state != RLMR_FILE_ABSENT) {
         rlmr_capture_degrade(capture, RLMR_CAPTURE_PARTIAL);
-        return rlmr_capture_note(capture, err, "memory records in a database are not read yet: export the capture as text");
+        return rlmr_capture_note(capture, err,
+                                 "memory records in a database are not read yet: export the capture as text");
     }
     rlmr_memory *memory;
     rlmr_status status = rlmr_memory_open(capture, options, partial, &memory, err);
@@ -131,6 +137,7 @@ rlmr_status rlmr_map_capture(rlmr_capture *capture, const rlmr_map_options *opti
         status = rlmr_error_set(err, RLMR_E_PARSE, "--strict: capture %s is %s: %s", capture->path,
                                 rlmr_capture_status_text(capture->status), capture->message);
     }
-    return status == RLMR_OK ? rlmr_capture_append(capture, &partial->tables[RLMR_TABLE_captures], partial->texts, err)
-                             : status;
+    return status == RLMR_OK
+               ? rlmr_capture_append(capture, &partial->tables[RLMR_TABLE_captures], partial->texts, err)
+               : status;
 }

@@ -12,20 +12,20 @@
 #define RANGES_APART_NS INT64_C(3600000000000)
 
 /* X(column, title, quantity): the columns we use, as named in the file without their unit. */
-#define CSV_COLUMNS(X)                                                                                               \
-    X(name, "Name", TEXT)                                                                                            \
-    X(size, "Size", KIB)                                                                                             \
-    X(allocation_time, "Allocation Time", US)                                                                        \
-    X(release_time, "Release Time", US)                                                                              \
-    X(duration, "Duration", US)                                                                                      \
-    X(active_duration, "Active Duration", US)                                                                        \
-    X(allocated, "Allocation Total Allocated", MIB)                                                                  \
-    X(reserved, "Allocation Total Reserved", MIB)                                                                    \
-    X(active, "Allocation Total Active", MIB)                                                                        \
-    X(release_allocated, "Release Total Allocated", MIB)                                                             \
-    X(release_reserved, "Release Total Reserved", MIB)                                                               \
-    X(release_active, "Release Total Active", MIB)                                                                   \
-    X(stream, "Stream Ptr", TEXT)                                                                                    \
+#define CSV_COLUMNS(X)                                                                                       \
+    X(name, "Name", TEXT)                                                                                    \
+    X(size, "Size", KIB)                                                                                     \
+    X(allocation_time, "Allocation Time", US)                                                                \
+    X(release_time, "Release Time", US)                                                                      \
+    X(duration, "Duration", US)                                                                              \
+    X(active_duration, "Active Duration", US)                                                                \
+    X(allocated, "Allocation Total Allocated", MIB)                                                          \
+    X(reserved, "Allocation Total Reserved", MIB)                                                            \
+    X(active, "Allocation Total Active", MIB)                                                                \
+    X(release_allocated, "Release Total Allocated", MIB)                                                     \
+    X(release_reserved, "Release Total Reserved", MIB)                                                       \
+    X(release_active, "Release Total Active", MIB)                                                           \
+    X(stream, "Stream Ptr", TEXT)                                                                            \
     X(device, "Device Type", TEXT)
 
 #define CSV_ENUM(column, title, quantity) CSV_##column,
@@ -76,7 +76,8 @@ static rlmr_status intern(rlmr_memory *memory, const char *text, uint32_t *id, r
 }
 
 static rlmr_status intern_shared(rlmr_memory *memory, rlmr_error *err) {
-    rlmr_status status = intern(memory, memory->capture->role == NULL ? "" : memory->capture->role, &memory->role, err);
+    rlmr_status status =
+        intern(memory, memory->capture->role == NULL ? "" : memory->capture->role, &memory->role, err);
     status = status == RLMR_OK ? intern(memory, "PTA", &memory->pta, err) : status;
     status = status == RLMR_OK ? intern(memory, "GE", &memory->ge, err) : status;
     for (int found = 0; found < RLMR_FOUND_COUNT && status == RLMR_OK; found++) {
@@ -97,7 +98,9 @@ rlmr_status rlmr_memory_open(rlmr_capture *capture, const rlmr_map_options *opti
     memory->first_row = partial->tables[RLMR_TABLE_memory_events].rows;
     memory->time_offset = options->time_offset_ns != 0;
     rlmr_status status = rlmr_symtab_open(&memory->names, err);
-    status = status == RLMR_OK ? rlmr_stack_index_open(memory->names, partial->texts, options, &memory->index, err) : status;
+    status = status == RLMR_OK
+                 ? rlmr_stack_index_open(memory->names, partial->texts, options, &memory->index, err)
+                 : status;
     status = status == RLMR_OK ? intern_shared(memory, err) : status;
     if (status != RLMR_OK) {
         rlmr_memory_close(memory);
@@ -116,8 +119,8 @@ void rlmr_memory_close(rlmr_memory *memory) {
 }
 
 /* Note damage of operator_memory.csv at a row; the first is described, later ones are only counted. */
-static rlmr_status csv_damage(rlmr_memory *memory, const rlmr_csv_row *row, const char *where, rlmr_slice cell,
-                              const char *reason, rlmr_error *err) {
+static rlmr_status csv_damage(rlmr_memory *memory, const rlmr_csv_row *row, const char *where,
+                              rlmr_slice cell, const char *reason, rlmr_error *err) {
     rlmr_capture *capture = memory->capture;
     bool first = capture->files[RLMR_FILE_operator_memory].state != RLMR_FILE_DAMAGED;
     rlmr_capture_damaged(capture, RLMR_FILE_operator_memory, row->offset);
@@ -126,12 +129,12 @@ static rlmr_status csv_damage(rlmr_memory *memory, const rlmr_csv_row *row, cons
     }
     int shown = cell.bytes > 64 ? 64 : (int)cell.bytes;
     return rlmr_capture_note(capture, err, "operator_memory.csv: row %llu at byte %lld: %s%s\"%.*s\": %s",
-                             (unsigned long long)row->number, (long long)row->offset, where, where[0] == '\0' ? "" : " ",
-                             shown, cell.text, reason);
+                             (unsigned long long)row->number, (long long)row->offset, where,
+                             where[0] == '\0' ? "" : " ", shown, cell.text, reason);
 }
 
-static rlmr_status bad_cell(rlmr_memory *memory, const rlmr_csv_row *row, int column, rlmr_slice cell, const char *reason,
-                            rlmr_error *err) {
+static rlmr_status bad_cell(rlmr_memory *memory, const rlmr_csv_row *row, int column, rlmr_slice cell,
+                            const char *reason, rlmr_error *err) {
     memory->capture->bad_cells++;
     return csv_damage(memory, row, csv_columns[column].title, cell, reason, err);
 }
@@ -174,11 +177,13 @@ static rlmr_status read_title(rlmr_memory *memory, const rlmr_csv_row *row, size
     rlmr_slice unit;
     rlmr_slice title = split_unit(row->cells[at], &unit);
     for (int column = 0; column < CSV_COUNT; column++) {
-        if (memory->place[column] != SIZE_MAX || !rlmr_slice_equal(title, rlmr_slice_of(csv_columns[column].title))) {
+        if (memory->place[column] != SIZE_MAX ||
+            !rlmr_slice_equal(title, rlmr_slice_of(csv_columns[column].title))) {
             continue;
         }
         if (!unit_factor(csv_columns[column].kind, unit, &memory->factor[column])) {
-            return bad_cell(memory, row, column, row->cells[at], "a unit that is not known, the column is left out", err);
+            return bad_cell(memory, row, column, row->cells[at],
+                            "a unit that is not known, the column is left out", err);
         }
         memory->place[column] = at;
         return RLMR_OK;
@@ -214,15 +219,16 @@ static rlmr_slice cell_of(const rlmr_memory *memory, const rlmr_csv_row *row, in
 }
 
 /* A time stamp in ns; RLMR_TIME_ABSENT if the cell is absent or bad. */
-static rlmr_status read_time(rlmr_memory *memory, const rlmr_csv_row *row, int column, int64_t *ns, rlmr_error *err) {
+static rlmr_status read_time(rlmr_memory *memory, const rlmr_csv_row *row, int column, int64_t *ns,
+                             rlmr_error *err) {
     rlmr_slice cell = cell_of(memory, row, column);
     *ns = RLMR_TIME_ABSENT;
     if (cell.bytes == 0 || rlmr_decimal_time_us_to_ns(cell, ns)) {
         return RLMR_OK;
     }
     *ns = RLMR_TIME_ABSENT;
-    return bad_cell(memory, row, column, cell, "no time in microseconds, or its precision is gone (saved by a spreadsheet?)",
-                    err);
+    return bad_cell(memory, row, column, cell,
+                    "no time in microseconds, or its precision is gone (saved by a spreadsheet?)", err);
 }
 
 /* A number in our unit; NaN if the cell is absent or bad. */
@@ -242,7 +248,8 @@ static rlmr_status read_number(rlmr_memory *memory, const rlmr_csv_row *row, int
     return bad_cell(memory, row, column, cell, "not a number", err);
 }
 
-static rlmr_status read_text(rlmr_memory *memory, const rlmr_csv_row *row, int column, uint32_t *id, rlmr_error *err) {
+static rlmr_status read_text(rlmr_memory *memory, const rlmr_csv_row *row, int column, uint32_t *id,
+                             rlmr_error *err) {
     rlmr_slice cell = cell_of(memory, row, column);
     bool replaced = false;
     rlmr_status status = rlmr_symtab_intern_utf8(memory->partial->texts, cell, id, &replaced, err);
@@ -259,8 +266,8 @@ static rlmr_status add_record(rlmr_memory *memory, rlmr_slice name, int64_t time
     return status == RLMR_OK ? rlmr_bytes_append(&memory->records, &record, sizeof record, err) : status;
 }
 
-static rlmr_status read_times(rlmr_memory *memory, const rlmr_csv_row *row, rlmr_memory_events_row *out, bool *release_only,
-                              rlmr_error *err) {
+static rlmr_status read_times(rlmr_memory *memory, const rlmr_csv_row *row, rlmr_memory_events_row *out,
+                              bool *release_only, rlmr_error *err) {
     int64_t allocation;
     int64_t release;
     int64_t bad_before = memory->capture->bad_cells;
@@ -274,7 +281,8 @@ static rlmr_status read_times(rlmr_memory *memory, const rlmr_csv_row *row, rlmr
     out->start_time_ns = allocation != RLMR_TIME_ABSENT ? allocation : release;
     out->start_time_ms = out->start_time_ns != RLMR_TIME_ABSENT ? (double)out->start_time_ns / 1e6 : NAN;
     if (out->start_time_ns == RLMR_TIME_ABSENT && memory->capture->bad_cells == bad_before) {
-        status = bad_cell(memory, row, CSV_allocation_time, (rlmr_slice){.text = ""}, "a record without any time", err);
+        status = bad_cell(memory, row, CSV_allocation_time, (rlmr_slice){.text = ""},
+                          "a record without any time", err);
     }
     if (status == RLMR_OK && allocation != RLMR_TIME_ABSENT) {
         status = add_record(memory, cell_of(memory, row, CSV_name), allocation, err);
@@ -342,13 +350,15 @@ static rlmr_status on_row(void *self, const rlmr_csv_row *row, rlmr_error *err) 
         if (row->unended) {
             /* The file was cut in this row: its last cell may be cut too. */
             kept.count--;
-            status = csv_damage(memory, row, "after", last, "the file ends inside the row, this cell is left out", err);
+            status = csv_damage(memory, row, "after", last,
+                                "the file ends inside the row, this cell is left out", err);
         } else {
             status = csv_damage(memory, row, "after", last, "fewer cells than the header has", err);
         }
     } else if (row->count > memory->cells_expected) {
         memory->capture->bad_cells++;
-        status = csv_damage(memory, row, "at", row->cells[memory->cells_expected], "more cells than the header has", err);
+        status = csv_damage(memory, row, "at", row->cells[memory->cells_expected],
+                            "more cells than the header has", err);
     }
     return status == RLMR_OK ? read_record(memory, &kept, err) : status;
 }
@@ -363,7 +373,8 @@ rlmr_status rlmr_memory_read(rlmr_memory *memory, const rlmr_meter *meter, rlmr_
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     rlmr_status status = rlmr_csv_read(file->path, on_row, memory, meter, &trouble);
-    capture->memory_rows = (int64_t)(memory->partial->tables[RLMR_TABLE_memory_events].rows - memory->first_row);
+    capture->memory_rows =
+        (int64_t)(memory->partial->tables[RLMR_TABLE_memory_events].rows - memory->first_row);
     if (status == RLMR_E_INPUT || status == RLMR_E_LIMIT) {
         rlmr_capture_damaged(capture, RLMR_FILE_operator_memory, trouble.offset);
         status = rlmr_capture_note(capture, err, "operator_memory.csv: %s", trouble.message);
@@ -371,7 +382,8 @@ rlmr_status rlmr_memory_read(rlmr_memory *memory, const rlmr_meter *meter, rlmr_
         return rlmr_error_set(err, status, "%s", trouble.message);
     }
     if (status == RLMR_OK && capture->bad_cells > 1) {
-        status = rlmr_capture_note(capture, err, "%lld bad cells in operator_memory.csv", (long long)capture->bad_cells);
+        status = rlmr_capture_note(capture, err, "%lld bad cells in operator_memory.csv",
+                                   (long long)capture->bad_cells);
     }
     if (file->state == RLMR_FILE_DAMAGED && capture->memory_rows == 0) {
         rlmr_capture_degrade(capture, RLMR_CAPTURE_FAILED); /* nothing usable */
@@ -414,18 +426,20 @@ static rlmr_status check_ranges(rlmr_memory *memory, bool *meet, rlmr_error *err
         return RLMR_OK;
     }
     int64_t gap;
-    bool apart = (first > greatest && (__builtin_sub_overflow(first, greatest, &gap) || gap > RANGES_APART_NS)) ||
-                 (least > last && (__builtin_sub_overflow(least, last, &gap) || gap > RANGES_APART_NS));
+    bool apart =
+        (first > greatest && (__builtin_sub_overflow(first, greatest, &gap) || gap > RANGES_APART_NS)) ||
+        (least > last && (__builtin_sub_overflow(least, last, &gap) || gap > RANGES_APART_NS));
     if (!apart) {
         return RLMR_OK;
     }
     *meet = false;
     rlmr_capture_degrade(memory->capture, RLMR_CAPTURE_PARTIAL);
-    return rlmr_capture_note(memory->capture, err,
-                             "times do not meet, no call stacks: trace_view.json %lld..%lld ns%s, operator_memory.csv "
-                             "%lld..%lld ns; --time-offset shifts the trace",
-                             (long long)least, (long long)greatest, memory->time_offset ? " (shifted)" : "",
-                             (long long)first, (long long)last);
+    return rlmr_capture_note(
+        memory->capture, err,
+        "times do not meet, no call stacks: trace_view.json %lld..%lld ns%s, operator_memory.csv "
+        "%lld..%lld ns; --time-offset shifts the trace",
+        (long long)least, (long long)greatest, memory->time_offset ? " (shifted)" : "", (long long)first,
+        (long long)last);
 }
 
 static rlmr_slice top_frame(rlmr_slice stack) {
@@ -437,11 +451,13 @@ static rlmr_status fill_in(rlmr_memory *memory, const rlmr_record *record, rlmr_
     rlmr_table *table = &memory->partial->tables[RLMR_TABLE_memory_events];
     rlmr_symtab *texts = memory->partial->texts;
     uint32_t top;
-    rlmr_status status = rlmr_symtab_intern(texts, top_frame(rlmr_symtab_text(texts, record->stack)), &top, err);
+    rlmr_status status =
+        rlmr_symtab_intern(texts, top_frame(rlmr_symtab_text(texts, record->stack)), &top, err);
     if (status == RLMR_OK) {
         *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack) = record->stack;
         *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack_top) = top;
-        *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack_match) = memory->found[record->found];
+        *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack_match) =
+            memory->found[record->found];
         memory->capture->rows_matched += record->found != RLMR_FOUND_NONE;
     }
     return status;

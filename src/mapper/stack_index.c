@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries lie in sorted arrays and are pushed, in that order, on linked stacks while the sweep passes their ts. On every
- * stack the top is the last entry; once time has passed its end it can never enclose again and is dropped. */
+/* Entries lie in sorted arrays and are pushed, in that order, on linked stacks while the sweep passes their
+ * ts. On every stack the top is the last entry; once time has passed its end it can never enclose again and
+ * is dropped. */
 
 /* A cpu_op of a wanted name with a call stack. */
 typedef struct {
@@ -59,7 +60,7 @@ struct rlmr_stack_index {
     rlmr_symtab *threads; /* pid NUL tid */
     rlmr_symtab *pairs;   /* pair_key as bytes */
     rlmr_bytes scratch;
-    rlmr_bytes stacks;    /* of stack_entry, and so on */
+    rlmr_bytes stacks; /* of stack_entry, and so on */
     rlmr_bytes plains;
     rlmr_bytes backwards;
     rlmr_bytes forwards;
@@ -68,8 +69,8 @@ struct rlmr_stack_index {
     bool any;
 };
 
-rlmr_status rlmr_stack_index_open(const rlmr_symtab *names, rlmr_symtab *texts, const rlmr_map_options *options,
-                                  rlmr_stack_index **out, rlmr_error *err) {
+rlmr_status rlmr_stack_index_open(const rlmr_symtab *names, rlmr_symtab *texts,
+                                  const rlmr_map_options *options, rlmr_stack_index **out, rlmr_error *err) {
     rlmr_stack_index *index = calloc(1, sizeof *index);
     if (index == NULL) {
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the call-stack index");
@@ -140,12 +141,14 @@ static void widen_range(rlmr_stack_index *index, const reading *at) {
 
 static rlmr_status append_entry(rlmr_bytes *entries, const void *entry, size_t bytes, rlmr_error *err) {
     if (entries->bytes / bytes >= UINT32_MAX - 1) {
-        return rlmr_error_set(err, RLMR_E_RANGE, "more than %u events of one kind in the call-stack index", UINT32_MAX - 1);
+        return rlmr_error_set(err, RLMR_E_RANGE, "more than %u events of one kind in the call-stack index",
+                              UINT32_MAX - 1);
     }
     return rlmr_bytes_append(entries, entry, bytes, err);
 }
 
-static rlmr_status intern_thread(rlmr_stack_index *index, const rlmr_trace_event *event, uint32_t *thread, rlmr_error *err) {
+static rlmr_status intern_thread(rlmr_stack_index *index, const rlmr_trace_event *event, uint32_t *thread,
+                                 rlmr_error *err) {
     rlmr_bytes *key = &index->scratch;
     rlmr_bytes_clear(key);
     rlmr_status status = rlmr_bytes_append(key, event->pid.text, event->pid.bytes, err);
@@ -157,16 +160,18 @@ static rlmr_status intern_thread(rlmr_stack_index *index, const rlmr_trace_event
     return rlmr_symtab_intern(index->threads, (rlmr_slice){(const char *)key->data, key->bytes}, thread, err);
 }
 
-static rlmr_status add_plain(rlmr_stack_index *index, const rlmr_trace_event *event, const reading *at, uint32_t thread,
-                             rlmr_error *err) {
+static rlmr_status add_plain(rlmr_stack_index *index, const rlmr_trace_event *event, const reading *at,
+                             uint32_t thread, rlmr_error *err) {
     pair_key key = {.name = at->name, .thread = thread};
     plain_entry entry = {.ts = at->ts, .end = at->end, .number = event->number};
-    rlmr_status status = rlmr_symtab_intern(index->pairs, (rlmr_slice){(const char *)&key, sizeof key}, &entry.pair, err);
+    rlmr_status status =
+        rlmr_symtab_intern(index->pairs, (rlmr_slice){(const char *)&key, sizeof key}, &entry.pair, err);
     return status == RLMR_OK ? append_entry(&index->plains, &entry, sizeof entry, err) : status;
 }
 
 /* For the backward rule: operators without a stack, and those that name their forward op. */
-static rlmr_status add_backward(rlmr_stack_index *index, const rlmr_trace_event *event, const reading *at, rlmr_error *err) {
+static rlmr_status add_backward(rlmr_stack_index *index, const rlmr_trace_event *event, const reading *at,
+                                rlmr_error *err) {
     bool plain = at->known_name && !at->has_stack;
     bool names_forward = at->sequence >= 0 && at->forward_thread != 0;
     if (!at->cpu_op || at->end <= at->ts || !(plain || names_forward)) {
@@ -178,14 +183,18 @@ static rlmr_status add_backward(rlmr_stack_index *index, const rlmr_trace_event 
         status = add_plain(index, event, at, thread, err);
     }
     if (status == RLMR_OK && names_forward) {
-        backward_entry entry = {
-            .ts = at->ts, .end = at->end, .number = event->number, .sequence = at->sequence, .thread = thread};
+        backward_entry entry = {.ts = at->ts,
+                                .end = at->end,
+                                .number = event->number,
+                                .sequence = at->sequence,
+                                .thread = thread};
         status = append_entry(&index->backwards, &entry, sizeof entry, err);
     }
     return status;
 }
 
-static rlmr_status add_stack(rlmr_stack_index *index, const rlmr_trace_event *event, const reading *at, rlmr_error *err) {
+static rlmr_status add_stack(rlmr_stack_index *index, const rlmr_trace_event *event, const reading *at,
+                             rlmr_error *err) {
     bool own = at->cpu_op && at->known_name;
     bool forward = index->match == RLMR_MATCH_BEST && at->sequence >= 0;
     if (!at->has_stack || !(own || forward)) {
@@ -194,17 +203,20 @@ static rlmr_status add_stack(rlmr_stack_index *index, const rlmr_trace_event *ev
     uint32_t stack;
     rlmr_status status = rlmr_symtab_intern_utf8(index->texts, event->call_stack, &stack, NULL, err);
     if (status == RLMR_OK && own) {
-        stack_entry entry = {.ts = at->ts, .end = at->end, .number = event->number, .name = at->name, .stack = stack};
+        stack_entry entry = {
+            .ts = at->ts, .end = at->end, .number = event->number, .name = at->name, .stack = stack};
         status = append_entry(&index->stacks, &entry, sizeof entry, err);
     }
     if (status == RLMR_OK && forward) {
-        forward_entry entry = {.sequence = at->sequence, .ts = at->ts, .number = event->number, .stack = stack};
+        forward_entry entry = {
+            .sequence = at->sequence, .ts = at->ts, .number = event->number, .stack = stack};
         status = append_entry(&index->forwards, &entry, sizeof entry, err);
     }
     return status;
 }
 
-rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const rlmr_trace_event *event, bool *bad, rlmr_error *err) {
+rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const rlmr_trace_event *event, bool *bad,
+                                 rlmr_error *err) {
     reading at = {.cpu_op = rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op")),
                   .sequence = integer_or(event->sequence, -1),
                   .forward_thread = integer_or(event->forward_thread, 0),
@@ -234,9 +246,9 @@ bool rlmr_stack_index_range(const rlmr_stack_index *index, int64_t *least_ns, in
 }
 
 #define COMPARE(x, y) (((x) > (y)) - ((x) < (y)))
-#define RETURN_IF_DIFFERENT(x, y)                                                                                    \
-    if ((x) != (y)) {                                                                                                \
-        return COMPARE(x, y);                                                                                        \
+#define RETURN_IF_DIFFERENT(x, y)                                                                            \
+    if ((x) != (y)) {                                                                                        \
+        return COMPARE(x, y);                                                                                \
     }
 
 static int compare_stacks(const void *left, const void *right) {
@@ -293,14 +305,14 @@ typedef struct {
     const forward_entry *forwards;
     size_t stacks_count, plains_count, backwards_count, forwards_count;
     size_t stacks_at, plains_at, backwards_at; /* pushed so far */
-    uint32_t *stack_head;    /* by name */
-    uint32_t *nearest;       /* by name: last entry pushed */
-    uint32_t *plain_head;    /* by pair */
-    uint32_t *backward_head; /* by thread */
-    uint32_t *first_pair;    /* by name */
-    uint32_t *next_pair;     /* by pair */
-    uint32_t *pair_thread;   /* by pair */
-    uint32_t *candidates;    /* scratch: plain entries that enclose a record, at most one a pair */
+    uint32_t *stack_head;                      /* by name */
+    uint32_t *nearest;                         /* by name: last entry pushed */
+    uint32_t *plain_head;                      /* by pair */
+    uint32_t *backward_head;                   /* by thread */
+    uint32_t *first_pair;                      /* by name */
+    uint32_t *next_pair;                       /* by pair */
+    uint32_t *pair_thread;                     /* by pair */
+    uint32_t *candidates; /* scratch: plain entries that enclose a record, at most one a pair */
 } sweep;
 
 static void sort_all(rlmr_stack_index *index, sweep *at) {
@@ -361,7 +373,8 @@ static void push_until(sweep *at, int64_t time) {
         entry->below = at->plain_head[entry->pair];
         at->plain_head[entry->pair] = (uint32_t)at->plains_at + 1;
     }
-    for (; at->backwards_at < at->backwards_count && at->backwards[at->backwards_at].ts <= time; at->backwards_at++) {
+    for (; at->backwards_at < at->backwards_count && at->backwards[at->backwards_at].ts <= time;
+         at->backwards_at++) {
         backward_entry *entry = &at->backwards[at->backwards_at];
         entry->below = at->backward_head[entry->thread];
         at->backward_head[entry->thread] = (uint32_t)at->backwards_at + 1;
@@ -369,9 +382,9 @@ static void push_until(sweep *at, int64_t time) {
 }
 
 /* Drop what has ended from a stack; the top that is left encloses `time`. */
-#define DROP_ENDED(head, entries, time)                                                                              \
-    while ((head) != 0 && (entries)[(head)-1].end <= (time)) {                                                       \
-        (head) = (entries)[(head)-1].below;                                                                          \
+#define DROP_ENDED(head, entries, time)                                                                      \
+    while ((head) != 0 && (entries)[(head)-1].end <= (time)) {                                               \
+        (head) = (entries)[(head)-1].below;                                                                  \
     }
 
 static bool find_enclosing(sweep *at, rlmr_record *record) {
@@ -463,11 +476,13 @@ static rlmr_found find_stack(sweep *at, rlmr_match_policy match, rlmr_record *re
     return RLMR_FOUND_NONE;
 }
 
-rlmr_status rlmr_stack_index_match(rlmr_stack_index *index, rlmr_record *records, uint64_t count, rlmr_error *err) {
+rlmr_status rlmr_stack_index_match(rlmr_stack_index *index, rlmr_record *records, uint64_t count,
+                                   rlmr_error *err) {
     sweep at = {0};
     uint32_t *memory = open_sweep(index, &at);
     if (memory == NULL) {
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to match %llu records", (unsigned long long)count);
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to match %llu records",
+                              (unsigned long long)count);
     }
     sort_all(index, &at);
     qsort(records, count, sizeof *records, compare_records);

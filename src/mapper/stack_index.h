@@ -1,8 +1,9 @@
 /** Call stacks of one trace, and the search for the one that belongs to a memory record.
  *
- *  Entries hold numbers and the id of a stack, never a stack: memory grows with events of wanted names and with distinct
- *  stacks, not with the trace. Matching is one sweep over records and entries in order of time: O(n log n) for the sorting,
- *  then constant work for each entry, and for each record one step for each thread that runs its operator.
+ *  Entries hold numbers and the id of a stack, never a stack: memory grows with events of wanted names and
+ * with distinct stacks, not with the trace. Matching is one sweep over records and entries in order of time:
+ * O(n log n) for the sorting, then constant work for each entry, and for each record one step for each thread
+ * that runs its operator.
  */
 #ifndef RLMR_STACK_INDEX_H
 #define RLMR_STACK_INDEX_H
@@ -13,7 +14,8 @@
 typedef struct rlmr_stack_index rlmr_stack_index;
 
 /** X(NAME, name): how a stack was found; the values of the column call_stack_match. */
-#define RLMR_FOUND_LIST(X) X(NONE, "none") X(ENCLOSING, "enclosing") X(BACKWARD, "backward") X(NEAREST, "nearest")
+#define RLMR_FOUND_LIST(X)                                                                                   \
+    X(NONE, "none") X(ENCLOSING, "enclosing") X(BACKWARD, "backward") X(NEAREST, "nearest")
 #define RLMR_FOUND_ENUM(name, text) RLMR_FOUND_##name,
 typedef enum { RLMR_FOUND_LIST(RLMR_FOUND_ENUM) RLMR_FOUND_COUNT } rlmr_found;
 
@@ -30,20 +32,21 @@ typedef struct {
  *  @param texts  takes the stacks; borrowed until close
  *  @param out    owned by the caller, rlmr_stack_index_close()  @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_stack_index_open(const rlmr_symtab *names, rlmr_symtab *texts,
-                                                  const rlmr_map_options *options, rlmr_stack_index **out, rlmr_error *err);
+                                                  const rlmr_map_options *options, rlmr_stack_index **out,
+                                                  rlmr_error *err);
 void rlmr_stack_index_close(rlmr_stack_index *index);
 
 /** Keep what matching needs of an event.
  *  @param bad out: true if it would be kept, had it a readable ts; untouched otherwise
  *  @return OK, E_NOMEM, E_RANGE */
-RLMR_MUST_CHECK rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const rlmr_trace_event *event, bool *bad,
-                                                 rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const rlmr_trace_event *event,
+                                                 bool *bad, rlmr_error *err);
 
 /** [least ts, greatest ts + dur] of all cpu_op events so far. @return false if there was none */
 bool rlmr_stack_index_range(const rlmr_stack_index *index, int64_t *least_ns, int64_t *greatest_ns);
 
 /** Find the stack of every record; call once. @param records sorted by time here  @return OK or E_NOMEM */
-RLMR_MUST_CHECK rlmr_status rlmr_stack_index_match(rlmr_stack_index *index, rlmr_record *records, uint64_t count,
-                                                   rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_stack_index_match(rlmr_stack_index *index, rlmr_record *records,
+                                                   uint64_t count, rlmr_error *err);
 
 #endif

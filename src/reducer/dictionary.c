@@ -8,16 +8,17 @@ struct rlmr_dictionary {
     const rlmr_symtab *texts;
     size_t column;
     size_t block_bytes;
-    uint32_t *ids;    /* of the distinct texts, in bytewise order of the texts */
-    uint32_t count;   /* of ids */
-    uint32_t sent;    /* texts given so far */
+    uint32_t *ids;     /* of the distinct texts, in bytewise order of the texts */
+    uint32_t count;    /* of ids */
+    uint32_t sent;     /* texts given so far */
     uint32_t numbered; /* texts whose code has come back */
-    uint32_t *codes;  /* by id */
+    uint32_t *codes;   /* by id */
 };
 
 static int compare_texts(const void *left, const void *right, void *context) {
-    return rlmr_slice_compare(rlmr_symtab_text(context, *(const uint32_t *)left),
-                              rlmr_symtab_text(context, *(const uint32_t *)right));
+    const rlmr_dictionary *dictionary = context;
+    return rlmr_slice_compare(rlmr_symtab_text(dictionary->texts, *(const uint32_t *)left),
+                              rlmr_symtab_text(dictionary->texts, *(const uint32_t *)right));
 }
 
 /* codes[] serves as the set of ids seen until the real codes arrive. */
@@ -33,8 +34,8 @@ static void collect(rlmr_dictionary *dictionary, const rlmr_table *table) {
     }
 }
 
-rlmr_status rlmr_dictionary_open(const rlmr_table *table, size_t column, const rlmr_symtab *texts, size_t block_bytes,
-                                 rlmr_dictionary **out, rlmr_error *err) {
+rlmr_status rlmr_dictionary_open(const rlmr_table *table, size_t column, const rlmr_symtab *texts,
+                                 size_t block_bytes, rlmr_dictionary **out, rlmr_error *err) {
     uint32_t known = rlmr_symtab_count(texts);
     rlmr_dictionary *dictionary = calloc(1, sizeof *dictionary);
     *out = dictionary;
@@ -45,13 +46,14 @@ rlmr_status rlmr_dictionary_open(const rlmr_table *table, size_t column, const r
     if (dictionary == NULL || dictionary->ids == NULL || dictionary->codes == NULL) {
         rlmr_dictionary_close(dictionary);
         *out = NULL;
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the texts of %s", table->schema->columns[column].name);
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the texts of %s",
+                              table->schema->columns[column].name);
     }
     dictionary->texts = texts;
     dictionary->column = column;
     dictionary->block_bytes = block_bytes;
     collect(dictionary, table);
-    qsort_r(dictionary->ids, dictionary->count, sizeof *dictionary->ids, compare_texts, (void *)(uintptr_t)texts);
+    qsort_r(dictionary->ids, dictionary->count, sizeof *dictionary->ids, compare_texts, dictionary);
     return RLMR_OK;
 }
 
@@ -66,7 +68,8 @@ void rlmr_dictionary_close(rlmr_dictionary *dictionary) {
 static rlmr_status accept_codes(rlmr_dictionary *dictionary, const rlmr_bytes *reply, rlmr_error *err) {
     rlmr_reader reader = {.data = reply->data, .bytes = reply->bytes};
     for (; dictionary->numbered < dictionary->sent; dictionary->numbered++) {
-        rlmr_status status = rlmr_reader_u32(&reader, &dictionary->codes[dictionary->ids[dictionary->numbered]], err);
+        rlmr_status status =
+            rlmr_reader_u32(&reader, &dictionary->codes[dictionary->ids[dictionary->numbered]], err);
         if (status != RLMR_OK) {
             return status;
         }
@@ -77,8 +80,10 @@ static rlmr_status accept_codes(rlmr_dictionary *dictionary, const rlmr_bytes *r
 static rlmr_status next_texts(void *self, const rlmr_bytes *reply, rlmr_bytes *block, rlmr_error *err) {
     rlmr_dictionary *dictionary = self;
     rlmr_status status = accept_codes(dictionary, reply, err);
-    while (status == RLMR_OK && dictionary->sent < dictionary->count && block->bytes < dictionary->block_bytes) {
-        status = rlmr_bytes_append_slice(block, rlmr_symtab_text(dictionary->texts, dictionary->ids[dictionary->sent]), err);
+    while (status == RLMR_OK && dictionary->sent < dictionary->count &&
+           block->bytes < dictionary->block_bytes) {
+        status = rlmr_bytes_append_slice(
+            block, rlmr_symtab_text(dictionary->texts, dictionary->ids[dictionary->sent]), err);
         dictionary->sent++;
     }
     return status;
@@ -174,7 +179,8 @@ static rlmr_status merge(cursor *cursors, rlmr_heap *heap, int count, numbering 
     return status;
 }
 
-rlmr_status rlmr_merge_dictionaries(rlmr_source *sources, int count, size_t column, rlmr_sink *sink, rlmr_error *err) {
+rlmr_status rlmr_merge_dictionaries(rlmr_source *sources, int count, size_t column, rlmr_sink *sink,
+                                    rlmr_error *err) {
     cursor *cursors = calloc((size_t)count, sizeof *cursors);
     int *items = calloc((size_t)count, sizeof *items);
     rlmr_status status = RLMR_OK;

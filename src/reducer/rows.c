@@ -55,7 +55,8 @@ static rlmr_status refill(cursor *at, rlmr_error *err) {
     return status;
 }
 
-static rlmr_status merge(cursor *cursors, rlmr_heap *heap, rlmr_rows *out, rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
+static rlmr_status merge(cursor *cursors, rlmr_heap *heap, rlmr_rows *out, rlmr_sink *sink, uint64_t *rows,
+                         rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     while (heap->count > 0 && status == RLMR_OK) {
         cursor *least = &cursors[heap->items[0]];
@@ -81,8 +82,8 @@ static rlmr_status merge(cursor *cursors, rlmr_heap *heap, rlmr_rows *out, rlmr_
     return status;
 }
 
-static rlmr_status open_cursors(cursor *cursors, rlmr_heap *heap, const rlmr_schema *schema, rlmr_source *sources,
-                                int count, size_t block_rows, rlmr_error *err) {
+static rlmr_status open_cursors(cursor *cursors, rlmr_heap *heap, const rlmr_schema *schema,
+                                rlmr_source *sources, int count, size_t block_rows, rlmr_error *err) {
     for (int run = 0; run < count; run++) {
         cursors[run].source = &sources[run];
         rlmr_status status = rlmr_rows_open(schema, block_rows, &cursors[run].rows, err);
@@ -97,17 +98,16 @@ static rlmr_status open_cursors(cursor *cursors, rlmr_heap *heap, const rlmr_sch
     return RLMR_OK;
 }
 
-rlmr_status rlmr_merge_rows(const rlmr_schema *schema, rlmr_source *sources, int count, size_t block_rows, rlmr_sink *sink,
-                            uint64_t *rows, rlmr_error *err) {
+rlmr_status rlmr_merge_rows(const rlmr_schema *schema, rlmr_source *sources, int count, size_t block_rows,
+                            rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
     *rows = 0;
     rlmr_rows *out = NULL;
     cursor *cursors = calloc((size_t)count, sizeof *cursors);
     int *items = calloc((size_t)count, sizeof *items);
     rlmr_status status = rlmr_rows_open(schema, RLMR_BLOCK_ROWS, &out, err);
-    if (status == RLMR_OK && (cursors == NULL || items == NULL)) {
+    if (cursors == NULL || items == NULL) {
         status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory to merge the rows of %d processes", count);
-    }
-    if (status == RLMR_OK) {
+    } else if (status == RLMR_OK) {
         rlmr_heap heap = {.items = items, .before = cursor_before, .context = cursors};
         status = open_cursors(cursors, &heap, schema, sources, count, block_rows, err);
         status = status == RLMR_OK ? merge(cursors, &heap, out, sink, rows, err) : status;
