@@ -48,10 +48,10 @@ RLMR_TABLE_DECLARE(captures, RLMR_CAPTURES)
 
 /** X(name, text) of a capture's status and of a file's state. */
 #define RLMR_CAPTURE_STATUS_LIST(X) X(OK, "ok") X(PARTIAL, "partial") X(FAILED, "failed") X(EMPTY, "empty")
-#define RLMR_FILE_STATE_LIST(X)     X(ABSENT, "absent") X(READ, "read") X(DAMAGED, "damaged") X(UNUSED, "unused")
+#define RLMR_FILE_STATE_LIST(X) X(ABSENT, "absent") X(READ, "read") X(DAMAGED, "damaged") X(UNUSED, "unused")
 
 #define RLMR_CAPTURE_STATUS_ENUM(name, text) RLMR_CAPTURE_##name,
-#define RLMR_FILE_STATE_ENUM(name, text)     RLMR_FILE_##name,
+#define RLMR_FILE_STATE_ENUM(name, text) RLMR_FILE_##name,
 typedef enum { RLMR_CAPTURE_STATUS_LIST(RLMR_CAPTURE_STATUS_ENUM) RLMR_CAPTURE_STATUSES } rlmr_capture_status;
 typedef enum { RLMR_FILE_STATE_LIST(RLMR_FILE_STATE_ENUM) RLMR_FILE_STATES } rlmr_file_state;
 

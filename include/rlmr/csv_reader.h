@@ -7,7 +7,7 @@
 
 /** Most cells in a row, and most bytes in a cell or a row; real files have 15 cells and some hundred bytes.
  */
-#define RLMR_CSV_CELLS_MAX     4096
+#define RLMR_CSV_CELLS_MAX 4096
 #define RLMR_CSV_ROW_BYTES_MAX ((size_t)16 << 20)
 
 /** One row. Cells are without their quotes, and without blanks and TABs around them, inside quotes too; an

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define RLMR_MUST_CHECK             __attribute__((warn_unused_result))
+#define RLMR_MUST_CHECK __attribute__((warn_unused_result))
 #define RLMR_PRINTF(text_at, first) __attribute__((format(printf, text_at, first)))
 
 /** X(name, text, exit code of a run that ends with it). The one list of what can go wrong. */

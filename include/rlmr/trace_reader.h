@@ -17,8 +17,7 @@ typedef struct {
 #define RLMR_EVENT_SLICE(field, key) rlmr_slice field;
     RLMR_EVENT_FIELDS(RLMR_EVENT_SLICE)
     RLMR_ARGS_FIELDS(RLMR_EVENT_SLICE)
-#undef RLMR_EVENT_SLICE
-        uint64_t number; /**< position in the file, from 0 */
+    uint64_t number; /**< position in the file, from 0 */
 } rlmr_trace_event;
 
 typedef rlmr_status (*rlmr_on_event)(void *self, const rlmr_trace_event *event, rlmr_error *err);

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #define TERMINAL_PERIOD_S 0.5
-#define ALWAYS_PERIOD_S   1.0
-#define LOG_PERIOD_S      10.0
+#define ALWAYS_PERIOD_S 1.0
+#define LOG_PERIOD_S 10.0
 
 static double now_s(void) {
     struct timespec time;

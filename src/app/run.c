@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #define FORMAT_VERSION 1
-#define EXIT_DAMAGED   3
+#define EXIT_DAMAGED 3
 
 /* Process 0 holds one block of each process while it merges; together they stay below this. */
-#define MERGE_BYTES     ((size_t)64 << 20)
+#define MERGE_BYTES ((size_t)64 << 20)
 #define BLOCK_BYTES_MIN ((size_t)64 << 10)
 
 /* What is added up over all processes. */

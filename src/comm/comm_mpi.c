@@ -15,10 +15,10 @@
 
 enum { TAG_SCATTER = 1, TAG_REQUEST, TAG_ANSWER, TAG_REPORT, TAG_RELEASE };
 
-#define MS_NS       INT64_C(1000000)
+#define MS_NS INT64_C(1000000)
 #define EXCHANGE_NS (100 * MS_NS) /* between two looks at the network while watching */
-#define TICK_NS     (250 * MS_NS)
-#define PAUSE_NS    (3 * MS_NS) /* sleep of a process that waits for the others to end their work */
+#define TICK_NS (250 * MS_NS)
+#define PAUSE_NS (3 * MS_NS) /* sleep of a process that waits for the others to end their work */
 
 /* What process 0 knows of another process. */
 typedef struct {

@@ -101,11 +101,11 @@ int64_t rlmr_capture_bytes(const rlmr_capture *capture) {
 }
 
 /* The number fields of a capture, in their order on the wire. */
-/* clang-format off: it never settles on this list */
+/* (The formatter never settles on this list.) */
+/* clang-format off */
 #define NUMBERS(X)                                                                                           \
-    X(number)                                                                                                \
-    X(rank_id) X(window) X(status) X(events_seen) X(events_with_stack) X(events_skipped) X(memory_rows)      \
-        X(rows_matched) X(bad_cells) X(bytes_read) X(first_error_offset)
+    X(number) X(rank_id) X(window) X(status) X(events_seen) X(events_with_stack) X(events_skipped)           \
+    X(memory_rows) X(rows_matched) X(bad_cells) X(bytes_read) X(first_error_offset)
 /* clang-format on */
 #define TEXTS(X) X(role) X(path) X(timestamp) X(message)
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define TIME_DIGITS_MIN 16
-#define EXPONENT_MAX    9999 /* far beyond what fits, so that larger ones need not be kept exactly */
+#define EXPONENT_MAX 9999 /* far beyond what fits, so that larger ones need not be kept exactly */
 
 /* value = 0.<digits> * 10^point, without leading zeros in digits */
 typedef struct {

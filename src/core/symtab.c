@@ -8,8 +8,8 @@
 #include <xxhash.h>
 
 #define ARENA_BLOCK_BYTES ((size_t)1 << 18)
-#define FIRST_SLOTS       256U
-#define TEXTS_MAX         ((uint32_t)INT32_MAX)
+#define FIRST_SLOTS 256U
+#define TEXTS_MAX ((uint32_t)INT32_MAX)
 
 /* Texts lie in blocks that never move, so that slices stay valid while the table grows. */
 typedef struct arena_block {
