@@ -2,7 +2,7 @@
 /** Byte buffers: a borrowed view (slice), an owner that grows (bytes), and a bounds-checked reader.
  *
  *  Integers are stored in the byte order of the host: what is written here only ever travels between
- * processes of one MPI job.
+ *  processes of one MPI job.
  */
 #ifndef RLMR_BYTES_H
 #define RLMR_BYTES_H

@@ -101,7 +101,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_capture_note(rlmr_capture *capture, rlmr_error 
 void rlmr_capture_degrade(rlmr_capture *capture, rlmr_capture_status status);
 
 /** Remember where damage was met, if it is the first, and that the capture is partial. @param offset -1 if
- * unknown */
+ *  unknown */
 void rlmr_capture_damaged(rlmr_capture *capture, rlmr_file_kind kind, int64_t offset);
 
 /** Bytes of all files, the measure of a capture's work. */

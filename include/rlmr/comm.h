@@ -1,11 +1,11 @@
 /* layer: comm */
 /** The processes of one run. Two implementations of this header: comm_mpi.c, and comm_serial.c, a twin of one
- * process without MPI for unit tests. "Collective." at the start of a comment means that every process must
- * call the function, and that it may not return before the others have called it; all other functions are
- * local.
+ *  process without MPI for unit tests. "Collective." at the start of a comment means that every process must
+ *  call the function, and that it may not return before the others have called it; all other functions are
+ *  local.
  *
  *  Lengths are 64-bit everywhere; a message on the wire is never longer than the `message_bytes` of
- * rlmr_comm_open().
+ *  rlmr_comm_open().
  */
 #ifndef RLMR_COMM_H
 #define RLMR_COMM_H
@@ -19,7 +19,7 @@ typedef struct rlmr_comm rlmr_comm;
 /** Collective. Start MPI (once a program) on a communicator of our own whose errors are returned, not fatal.
  *
  *  @param message_bytes  longest message, at least 64; tests set it to some hundred bytes to force many
- * messages
+ *  messages
  *  @param out            owned by the caller, rlmr_comm_close()
  *  @return OK, E_NOMEM, E_RANGE (message_bytes), E_COMM */
 RLMR_MUST_CHECK rlmr_status rlmr_comm_open(size_t message_bytes, rlmr_comm **out, rlmr_error *err);
@@ -34,9 +34,9 @@ int rlmr_comm_rank(const rlmr_comm *comm);
 int rlmr_comm_size(const rlmr_comm *comm);
 
 /** Collective. Agree on success: if any process has a status other than OK, all return the status of one
- * failing process, and `err` is replaced on all by its record. The lowest process with a status other than
- * E_STOPPED is chosen, then the lowest at all. Stands before every collective call that a local failure could
- * skip.
+ *  failing process, and `err` is replaced on all by its record. The lowest process with a status other than
+ *  E_STOPPED is chosen, then the lowest at all. Stands before every collective call that a local failure could
+ *  skip.
  *
  *  @param local  the caller's status; if it is not OK, `err` holds its record
  *  @param err    in and out, not NULL */
@@ -54,38 +54,38 @@ RLMR_MUST_CHECK rlmr_status rlmr_comm_scatter(rlmr_comm *comm, const rlmr_bytes 
 RLMR_MUST_CHECK rlmr_status rlmr_comm_sum(rlmr_comm *comm, int64_t *values, size_t count, rlmr_error *err);
 
 /** Consumes one run of each process, on process 0. `sources[p]` is process p's; stopping before their end is
- * allowed. */
+ *  allowed. */
 typedef rlmr_status (*rlmr_consume)(void *self, rlmr_source *sources, int count, rlmr_error *err);
 
 /** Collective. Each process offers a sorted run; process 0 pulls them block by block through `consume`, so
- * that it holds one block of each at a time. Ends with an agreement, so that the result is the same on all
- * processes.
+ *  that it holds one block of each at a time. Ends with an agreement, so that the result is the same on all
+ *  processes.
  *
  *  @param local    this process's run; not NULL
  *  @param consume  called on process 0 only
  *  @param err      in and out, not NULL  @return OK, or the agreed status of a failing source or of
- * `consume`, or E_COMM */
+ *  `consume`, or E_COMM */
 RLMR_MUST_CHECK rlmr_status rlmr_comm_gather(rlmr_comm *comm, rlmr_source *local, rlmr_consume consume,
                                              void *self, rlmr_error *err);
 
 /** Watching each other during the map phase, where processes work alone for minutes.
  *
  *  rlmr_comm_watch() is local and never waits; call it every some thousand rows or MiB. It tells process 0
- * how far this process is, and hears from it whether another process has failed. `bytes_done` is this
- * process's own count; `total` (may be NULL) gets, on process 0, the sum over all processes as far as known,
- * elsewhere `bytes_done`.
+ *  how far this process is, and hears from it whether another process has failed. `bytes_done` is this
+ *  process's own count; `total` (may be NULL) gets, on process 0, the sum over all processes as far as known,
+ *  elsewhere `bytes_done`.
  *
  *  @return OK, E_STOPPED if another process has failed and this one should end its work, E_COMM */
 RLMR_MUST_CHECK rlmr_status rlmr_comm_watch(rlmr_comm *comm, int64_t bytes_done, int64_t *total,
                                             rlmr_error *err);
 
 /** Called while process 0 waits in rlmr_comm_watch_end(), some times a second, with the sum over all
- * processes. */
+ *  processes. */
 typedef void (*rlmr_watch_tick)(void *self, int64_t total_bytes_done);
 
 /** Collective. End of the watch: a process that ends with an error makes the others hear E_STOPPED within
- * their next call of rlmr_comm_watch(). Ends with an agreement. @param tick may be NULL  @param err in and
- * out, not NULL */
+ *  their next call of rlmr_comm_watch(). Ends with an agreement. @param tick may be NULL  @param err in and
+ *  out, not NULL */
 RLMR_MUST_CHECK rlmr_status rlmr_comm_watch_end(rlmr_comm *comm, rlmr_status local, int64_t bytes_done,
                                                 rlmr_watch_tick tick, void *self, rlmr_error *err);
 

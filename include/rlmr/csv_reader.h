@@ -11,7 +11,7 @@
 #define RLMR_CSV_ROW_BYTES_MAX ((size_t)16 << 20)
 
 /** One row. Cells are without their quotes, and without blanks and TABs around them, inside quotes too; an
- * `N/A` is empty. All is borrowed for the call. */
+ *  `N/A` is empty. All is borrowed for the call. */
 typedef struct {
     const rlmr_slice *cells;
     size_t count;

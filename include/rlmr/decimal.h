@@ -1,9 +1,9 @@
 /* layer: core */
 /** Exact numbers from decimal text: [+-] digits [. digits] [e [+-] digits], at least one digit, no blanks,
- * nothing after.
+ *  nothing after.
  *
  *  Time stamps have 19 digits in ns, where a double has steps of 250 ns; so they go from digits to integers
- * directly.
+ *  directly.
  */
 #ifndef RLMR_DECIMAL_H
 #define RLMR_DECIMAL_H
@@ -19,7 +19,7 @@
 bool rlmr_decimal_us_to_ns(rlmr_slice text, int64_t *ns);
 
 /** As rlmr_decimal_us_to_ns() for a time stamp: with an exponent and fewer than 16 significant digits it is
- * refused, since a spreadsheet has thrown the precision away. */
+ *  refused, since a spreadsheet has thrown the precision away. */
 bool rlmr_decimal_time_us_to_ns(rlmr_slice text, int64_t *ns);
 
 /** The double nearest to text * 10^exponent, rounded once. @return false if `text` is no number or too great
@@ -27,7 +27,7 @@ bool rlmr_decimal_time_us_to_ns(rlmr_slice text, int64_t *ns);
 bool rlmr_decimal_to_double(rlmr_slice text, int exponent, double *value);
 
 /** An integer as text, without point or exponent. @return false if it is anything else or does not fit 64
- * bits */
+ *  bits */
 bool rlmr_decimal_to_i64(rlmr_slice text, int64_t *value);
 
 #endif

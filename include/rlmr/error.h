@@ -2,8 +2,8 @@
 /** Status codes and the error record that a caller owns.
  *
  *  Every function that can fail returns rlmr_status and takes an `rlmr_error *err` last, which may be NULL.
- * The first writer of a record wins; outer layers only put more in front of its text. Nothing below src/app
- * prints or exits.
+ *  The first writer of a record wins; outer layers only put more in front of its text. Nothing below src/app
+ *  prints or exits.
  */
 #ifndef RLMR_ERROR_H
 #define RLMR_ERROR_H

@@ -31,7 +31,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_attribute_f64(rlmr_hdf5 *file, const char 
 rlmr_sink rlmr_hdf5_sink(rlmr_hdf5 *file);
 
 /** Close, fsync, rename onto the target, fsync the directory. Frees `file` in every case; on an error the
- * temporary is gone and an existing target untouched. @return OK or E_OUTPUT */
+ *  temporary is gone and an existing target untouched. @return OK or E_OUTPUT */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_commit(rlmr_hdf5 *file, rlmr_error *err);
 
 /** Close and remove the temporary; NULL is allowed. */

@@ -22,7 +22,7 @@ void rlmr_input_close(rlmr_input *input);
 RLMR_MUST_CHECK rlmr_status rlmr_input_read(rlmr_input *input, rlmr_slice *piece, rlmr_error *err);
 
 /** Bytes in all pieces before the one read last: the offset of its first byte, in the unpacked text of a .gz
- * file. */
+ *  file. */
 int64_t rlmr_input_offset(const rlmr_input *input);
 
 typedef enum {

@@ -23,7 +23,7 @@ typedef enum {
 } rlmr_json_kind;
 
 /** One token. `text` is decoded and borrowed for the call; `depth` counts the objects and arrays around the
- * token, a bracket itself not included. */
+ *  token, a bracket itself not included. */
 typedef rlmr_status (*rlmr_json_token)(void *self, rlmr_json_kind kind, rlmr_slice text, int depth,
                                        rlmr_error *err);
 

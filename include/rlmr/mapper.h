@@ -54,10 +54,10 @@ bool rlmr_map_makes(const rlmr_map_options *options, int table);
 /** Read one capture's files and append its rows to the partial tables, its row of `/captures` last.
  *
  *  What is wrong with the capture is kept in it (status, file states, counts, message) and is no error;
- * nothing is read of a capture that is failed or empty already.
+ *  nothing is read of a capture that is failed or empty already.
  *  @param meter told of all bytes read, may end the work
  *  @return OK, E_NOMEM, E_RANGE; with options->strict E_PARSE for a capture that is not ok or empty; or what
- * the meter returned */
+ *  the meter returned */
 RLMR_MUST_CHECK rlmr_status rlmr_map_capture(rlmr_capture *capture, const rlmr_map_options *options,
                                              rlmr_partial *partial, const rlmr_meter *meter, rlmr_error *err);
 

@@ -1,11 +1,11 @@
 /* layer: reducer */
 /** Partial tables in, final tables out. Sorted runs are merged block by block, so memory is one block a
- * process.
+ *  process.
  *
  *  A text column is reduced first: each process offers its distinct texts in bytewise order, the merge
- * numbers them (the number is the text's code in the file) and answers with the codes. Codes have the order
- * of the texts, so rows are then sorted and merged by integers alone. The merge is the k-way merge of Knuth,
- * TAOCP 3, 5.4.1, with a binary heap.
+ *  numbers them (the number is the text's code in the file) and answers with the codes. Codes have the order
+ *  of the texts, so rows are then sorted and merged by integers alone. The merge is the k-way merge of Knuth,
+ *  TAOCP 3, 5.4.1, with a binary heap.
  */
 #ifndef RLMR_REDUCER_H
 #define RLMR_REDUCER_H
@@ -34,7 +34,7 @@ void rlmr_dictionary_translate(const rlmr_dictionary *dictionary, rlmr_table *ta
 
 /** Merge the runs of `count` dictionaries and give every distinct text to sink->categories() once, in order.
  *  @return OK, E_NOMEM, E_RANGE (2^31 - 1 texts), E_PARSE (a block is malformed or not in order), or the
- * status of a source or the sink */
+ *  status of a source or the sink */
 RLMR_MUST_CHECK rlmr_status rlmr_merge_dictionaries(rlmr_source *sources, int count, size_t column,
                                                     rlmr_sink *sink, rlmr_error *err);
 

@@ -8,8 +8,8 @@
 /** A sorted run that is pulled block by block: local, or of another process.
  *
  *  next() puts the next block into `block` (cleared first); no bytes mean the end, after which it is not
- * called again. `reply` is the consumer's answer to the block before, empty if there is none to give. An
- * error ends the run too. */
+ *  called again. `reply` is the consumer's answer to the block before, empty if there is none to give. An
+ *  error ends the run too. */
 typedef struct {
     rlmr_status (*next)(void *self, const rlmr_bytes *reply, rlmr_bytes *block, rlmr_error *err);
     void *self;
@@ -22,11 +22,11 @@ typedef struct {
 } rlmr_meter;
 
 /** Where finished tables go: the HDF5 file, a report, or both. Calls for one table, in this order: begin(),
- * categories() until every text column is complete, rows() until all are there, end().
+ *  categories() until every text column is complete, rows() until all are there, end().
  *
  *  categories(): further texts of text column `column`; over all calls ascending bytewise, distinct, and code
- * k is the k-th text. rows(): the next rows in key order, RLMR_BLOCK_ROWS of them in every call but the last;
- * text columns hold codes. After an error no further call is made for the table. */
+ *  k is the k-th text. rows(): the next rows in key order, RLMR_BLOCK_ROWS of them in every call but the last;
+ *  text columns hold codes. After an error no further call is made for the table. */
 typedef struct {
     rlmr_status (*begin)(void *self, const rlmr_schema *schema, rlmr_error *err);
     rlmr_status (*categories)(void *self, size_t column, const rlmr_slice *texts, size_t count,

@@ -2,7 +2,7 @@
 /** Interned text: every distinct byte string is stored once and named by a dense id.
  *
  *  Ids are private to one process; they are translated to the codes of a job-wide dictionary before a table
- * leaves it.
+ *  leaves it.
  */
 #ifndef RLMR_SYMTAB_H
 #define RLMR_SYMTAB_H
@@ -25,8 +25,8 @@ RLMR_MUST_CHECK rlmr_status rlmr_symtab_intern(rlmr_symtab *tab, rlmr_slice text
                                                rlmr_error *err);
 
 /** As rlmr_symtab_intern() on the text with each byte that is not part of valid UTF-8, and each NUL, replaced
- * by U+FFFD (one for each maximal part of a character, as Unicode 3.9 recommends), since that is all a text
- * column may hold.
+ *  by U+FFFD (one for each maximal part of a character, as Unicode 3.9 recommends), since that is all a text
+ *  column may hold.
  *
  *  @param replaced  out, may be NULL: true if anything was replaced, untouched otherwise */
 RLMR_MUST_CHECK rlmr_status rlmr_symtab_intern_utf8(rlmr_symtab *tab, rlmr_slice text, uint32_t *id,

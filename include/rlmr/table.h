@@ -2,11 +2,11 @@
 /** Tables: a descriptor, rows held as one array a column, sorting, and the form in which rows travel.
  *
  *  A table is declared once, as an X-list in its own header (see memory_events.h), from which
- * RLMR_TABLE_DECLARE() makes the row struct; its .c file makes the descriptor with RLMR_COLUMN(). HDF5,
- * transport, sort and the schema page of the manual are loops over the descriptor.
+ *  RLMR_TABLE_DECLARE() makes the row struct; its .c file makes the descriptor with RLMR_COLUMN(). HDF5,
+ *  transport, sort and the schema page of the manual are loops over the descriptor.
  *
  *  An X-list has entries X(TYPE, name, unit, storage, description): TYPE is I64, I32, U8, F64 or TEXT;
- * storage is STORED, or HIDDEN for a column that only serves the sort key and is not written.
+ *  storage is STORED, or HIDDEN for a column that only serves the sort key and is not written.
  */
 #ifndef RLMR_TABLE_H
 #define RLMR_TABLE_H
@@ -55,7 +55,7 @@ typedef uint32_t rlmr_row_TEXT;
     extern const rlmr_schema rlmr_##table##_schema;
 
 /** For the .c file of a schema: the X-list expanded with RLMR_COLUMN_NUMBER is an enum of column numbers, for
- * the key; expanded with RLMR_COLUMN, after defining RLMR_ROW as the row struct, it is the array of columns.
+ *  the key; expanded with RLMR_COLUMN, after defining RLMR_ROW as the row struct, it is the array of columns.
  */
 #define RLMR_COLUMN_NUMBER(type, name, unit, storage, description) COLUMN_##name,
 #define RLMR_COLUMN(type_, name_, unit_, storage_, description_)                                             \
@@ -78,7 +78,7 @@ typedef struct {
 } rlmr_rows;
 
 /** @param capacity 1 .. RLMR_BLOCK_ROWS  @param out owned by the caller, rlmr_rows_close()  @return OK or
- * E_NOMEM */
+ *  E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_rows_open(const rlmr_schema *schema, size_t capacity, rlmr_rows **out,
                                            rlmr_error *err);
 void rlmr_rows_close(rlmr_rows *rows);
@@ -87,12 +87,12 @@ void rlmr_rows_close(rlmr_rows *rows);
 void rlmr_rows_copy(rlmr_rows *to, const rlmr_rows *from, size_t at);
 
 /** Order of two rows by the schema's key: negative, 0 or positive. Text compares by id, so after translation
- * to codes of a sorted dictionary it is bytewise order. */
+ *  to codes of a sorted dictionary it is bytewise order. */
 int rlmr_rows_compare(const rlmr_rows *a, size_t at_a, const rlmr_rows *b, size_t at_b);
 
 /** Replace the content of `rows` by what rlmr_table_encode() wrote.
  *  @return OK; E_PARSE if the bytes are not a whole block of this schema or hold more rows than `rows` has
- * room for */
+ *  room for */
 RLMR_MUST_CHECK rlmr_status rlmr_rows_decode(rlmr_rows *rows, const uint8_t *data, size_t bytes,
                                              rlmr_error *err);
 
@@ -110,7 +110,7 @@ void rlmr_table_init(rlmr_table *table, const rlmr_schema *schema);
 void rlmr_table_release(rlmr_table *table);
 
 /** Append one row. @param row a pointer to the schema's row struct  @return OK or E_NOMEM, which leaves the
- * table as it was */
+ *  table as it was */
 RLMR_MUST_CHECK rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *err);
 
 /** Pointer to one value, of the type in the schema; valid until rlmr_table_release(). */
@@ -123,7 +123,7 @@ void rlmr_table_translate(rlmr_table *table, size_t column, const uint32_t *map)
 RLMR_MUST_CHECK rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err);
 
 /** Append rows first .. first + count - 1 of the key order to `out` as one block: a 32-bit row count, then
- * each column.
+ *  each column.
  *  @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count,
                                               rlmr_bytes *out, rlmr_error *err);

@@ -12,7 +12,7 @@
     X(sequence, "Sequence number") X(forward_thread, "Fwd thread id") X(call_stack, "Call stack")
 
 /** One event. A field is the text or the digits as written, borrowed for the call; empty if absent or of
- * another type. `name`, `cat` and `call_stack` are only ever texts. Of a repeated key the last counts. */
+ *  another type. `name`, `cat` and `call_stack` are only ever texts. Of a repeated key the last counts. */
 typedef struct {
 #define RLMR_EVENT_SLICE(field, key) rlmr_slice field;
     RLMR_EVENT_FIELDS(RLMR_EVENT_SLICE)
@@ -23,7 +23,7 @@ typedef struct {
 typedef rlmr_status (*rlmr_on_event)(void *self, const rlmr_trace_event *event, rlmr_error *err);
 
 /** Read a trace: an array of events, or an object with the array under `traceEvents`. Each complete event is
- * given to `on_event`, also when damage follows.
+ *  given to `on_event`, also when damage follows.
  *
  *  @param meter   NULL for none
  *  @param events  out: events given; right also after an error

@@ -5,7 +5,7 @@
 #include "rlmr/capture.h"
 
 /** Fill role, rank_id, timestamp, files and, if it is not ok, status and message from a `*_ascend_pt`
- * directory.
+ *  directory.
  *
  *  @param path    absolute, without links
  *  @param capture in: initialised; out: filled as far as possible, also on E_NOMEM

@@ -1,7 +1,7 @@
 /** What SIGTERM, SIGINT and SIGHUP do: remove the temporary file, say so, end with exit code 1.
  *
  *  Signals interrupt a process anywhere, also inside MPI or HDF5, so the handler uses nothing but
- * async-signal-safe calls and one path that was put aside before; mpirun ends the other processes. */
+ *  async-signal-safe calls and one path that was put aside before; mpirun ends the other processes. */
 #ifndef RLMR_CLEANUP_H
 #define RLMR_CLEANUP_H
 

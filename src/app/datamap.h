@@ -21,8 +21,8 @@ RLMR_MUST_CHECK rlmr_status rlmr_datamap_build(const rlmr_options *options, rlmr
 void rlmr_datamap_release(rlmr_datamap *map);
 
 /** Share the captures out so that all processes get nearly equal bytes: the largest first, each to the
- * process that has least so far (Graham's LPT rule). @param parts out: one encoded share for each of `count`
- * processes, all zero before */
+ *  process that has least so far (Graham's LPT rule). @param parts out: one encoded share for each of `count`
+ *  processes, all zero before */
 RLMR_MUST_CHECK rlmr_status rlmr_datamap_share(const rlmr_datamap *map, const rlmr_map_options *options,
                                                rlmr_bytes *parts, int count, rlmr_error *err);
 

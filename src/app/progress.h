@@ -15,7 +15,7 @@ typedef struct {
 } rlmr_progress;
 
 /** @param total_bytes that will be read by all processes together  @param shown false on all processes but
- * one */
+ *  one */
 void rlmr_progress_start(rlmr_progress *progress, const rlmr_options *options, int64_t total_bytes,
                          bool shown);
 

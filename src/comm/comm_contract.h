@@ -20,7 +20,7 @@ static inline rlmr_status rlmr_comm_check_message_bytes(size_t message_bytes, rl
 }
 
 /** Make the record of a failure agree with the status that its owner returns; a record that was left empty
- * gets the fixed text. Nothing happens if `status` is OK. */
+ *  gets the fixed text. Nothing happens if `status` is OK. */
 static inline void rlmr_comm_complete_record(rlmr_status status, rlmr_error *err) {
     if (status != RLMR_OK) {
         (void)rlmr_error_set(err, status, "%s", rlmr_status_text(status));

@@ -33,7 +33,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_open(hid_t parent, const rlmr_colum
                                                   rlmr_error *err);
 
 /** Append texts, which are copied: they reach the file in batches that depend only on the texts, not on the
- * calls.
+ *  calls.
  *  @return OK, E_NOMEM, E_RANGE (2^31 - 1 texts, a NUL byte) or E_OUTPUT */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_texts(rlmr_hdf5_column *column,
                                                           const rlmr_hdf5_types *types,
@@ -41,7 +41,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_texts(rlmr_hdf5_column *colu
                                                           rlmr_error *err);
 
 /** Write the texts that are still waiting; none may follow. Nothing happens for a column of numbers, or the
- * second time.
+ *  second time.
  *  @return OK or E_OUTPUT */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, const rlmr_hdf5_types *types,
                                                       rlmr_error *err);
@@ -54,7 +54,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_rows(rlmr_hdf5_column *colum
                                                          size_t count, rlmr_error *err);
 
 /** Close the datasets, which writes what HDF5 still holds of them. @return OK or E_OUTPUT; all is released in
- * any case */
+ *  any case */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_close(rlmr_hdf5_column *column, rlmr_error *err);
 
 #endif

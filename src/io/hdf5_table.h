@@ -1,6 +1,6 @@
 /* layer: io */
 /** The table that is being written: a group in AnnData's dataframe encoding. Errors name the table and the
- * column. */
+ *  column. */
 #ifndef RLMR_HDF5_TABLE_H
 #define RLMR_HDF5_TABLE_H
 
@@ -40,7 +40,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_append_rows(rlmr_hdf5_table *table, 
                                                         rlmr_error *err);
 
 /** Close group and datasets, which writes what HDF5 still holds of them. @return OK or E_OUTPUT; all is
- * released in any case */
+ *  released in any case */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_close(rlmr_hdf5_table *table, rlmr_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* layer: io */
 /** A file that appears whole or not at all: a temporary beside its target, renamed onto it when it is
- * complete. */
+ *  complete. */
 #ifndef RLMR_HDF5_TARGET_H
 #define RLMR_HDF5_TARGET_H
 
@@ -26,7 +26,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_target_open(const char *path, bool replace
                                                   rlmr_error *err);
 
 /** Bring the content to the disk and give the file its final name; the descriptor is closed. @return OK,
- * E_OUTPUT */
+ *  E_OUTPUT */
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_target_publish(rlmr_hdf5_target *target, rlmr_error *err);
 
 /** Remove the temporary if it is still there, and free. */

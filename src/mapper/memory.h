@@ -15,7 +15,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_memory_open(rlmr_capture *capture, const rlmr_m
 void rlmr_memory_close(rlmr_memory *memory);
 
 /** Read the records, if the capture has any, and append their rows without stacks. Damage is noted in the
- * capture.
+ *  capture.
  *  @return OK, E_NOMEM, E_RANGE, or what the meter returned */
 RLMR_MUST_CHECK rlmr_status rlmr_memory_read(rlmr_memory *memory, const rlmr_meter *meter, rlmr_error *err);
 

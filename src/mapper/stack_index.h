@@ -1,9 +1,9 @@
 /** Call stacks of one trace, and the search for the one that belongs to a memory record.
  *
  *  Entries hold numbers and the id of a stack, never a stack: memory grows with events of wanted names and
- * with distinct stacks, not with the trace. Matching is one sweep over records and entries in order of time:
- * O(n log n) for the sorting, then constant work for each entry, and for each record one step for each thread
- * that runs its operator.
+ *  with distinct stacks, not with the trace. Matching is one sweep over records and entries in order of time:
+ *  O(n log n) for the sorting, then constant work for each entry, and for each record one step for each thread
+ *  that runs its operator.
  */
 #ifndef RLMR_STACK_INDEX_H
 #define RLMR_STACK_INDEX_H
