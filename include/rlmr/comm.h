@@ -4,6 +4,9 @@
  *  call the function, and that it may not return before the others have called it; all other functions are
  *  local.
  *
+ *  E_COMM means that MPI itself fails. It is not agreed, since the others cannot be told: whoever gets it
+ *  calls rlmr_comm_abort().
+ *
  *  Lengths are 64-bit everywhere; a message on the wire is never longer than the `message_bytes` of
  *  rlmr_comm_open().
  */
@@ -79,13 +82,14 @@ RLMR_MUST_CHECK rlmr_status rlmr_comm_gather(rlmr_comm *comm, rlmr_source *local
 RLMR_MUST_CHECK rlmr_status rlmr_comm_watch(rlmr_comm *comm, int64_t bytes_done, int64_t *total,
                                             rlmr_error *err);
 
-/** Called while process 0 waits in rlmr_comm_watch_end(), some times a second, with the sum over all
- *  processes. */
+/** Called on process 0 in rlmr_comm_watch_end(), some times a second while it waits and once when all have
+ *  ended, with the sum over all processes. */
 typedef void (*rlmr_watch_tick)(void *self, int64_t total_bytes_done);
 
-/** Collective. End of the watch: a process that ends with an error makes the others hear E_STOPPED within
- *  their next call of rlmr_comm_watch(). Ends with an agreement. @param tick may be NULL  @param err in and
- *  out, not NULL */
+/** Collective. End of the watch: a process that ends with an error makes the others hear E_STOPPED from
+ *  rlmr_comm_watch(), which looks at the network ten times a second. Ends with an agreement.
+ *
+ *  @param tick  may be NULL  @param err  in and out, not NULL */
 RLMR_MUST_CHECK rlmr_status rlmr_comm_watch_end(rlmr_comm *comm, rlmr_status local, int64_t bytes_done,
                                                 rlmr_watch_tick tick, void *self, rlmr_error *err);
 

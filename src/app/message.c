@@ -7,13 +7,13 @@
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
-static void put_safe(const char *text) {
+void rlmr_message_put(FILE *stream, const char *text) {
     for (const char *c = text; *c != '\0'; c++) {
         unsigned char byte = (unsigned char)*c;
         if (byte < 0x20 || byte == 0x7f) {
-            (void)fprintf(stderr, "\\x%02x", byte);
+            (void)fprintf(stream, "\\x%02x", byte);
         } else {
-            (void)fputc(byte, stderr);
+            (void)fputc(byte, stream);
         }
     }
 }
@@ -30,7 +30,7 @@ void rlmr_message(int verbosity, rlmr_level level, const char *format, ...) {
     /* One line goes out in one write, or lines of several programs under mpirun mix. */
     flockfile(stderr);
     (void)fprintf(stderr, "rl-insight-mr: %s: ", level_names[level]);
-    put_safe(bytes < 0 ? "(no memory for the message)" : text);
+    rlmr_message_put(stderr, bytes < 0 ? "(no memory for the message)" : text);
     (void)fputc('\n', stderr);
     funlockfile(stderr);
     free(bytes < 0 ? NULL : text);

@@ -5,10 +5,14 @@
 #include "rlmr/error.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 typedef enum { RLMR_LEVEL_ERROR, RLMR_LEVEL_WARNING, RLMR_LEVEL_INFO, RLMR_LEVEL_DEBUG } rlmr_level;
 
-/** Print a line, with control bytes shown as \xNN so that no file can write to the user's terminal.
+/** Print text with control bytes shown as \xNN, so that no file's name or content can steer the user's terminal. */
+void rlmr_message_put(FILE *stream, const char *text);
+
+/** Print a line on stderr, safe as by rlmr_message_put().
  *  @param verbosity -1 shows warnings and errors, 0 also info, 1 all */
 RLMR_PRINTF(3, 4) void rlmr_message(int verbosity, rlmr_level level, const char *format, ...);
 

@@ -56,8 +56,11 @@ static size_t block_bytes(const run *self) {
 }
 
 static void list_capture(const rlmr_capture *capture) {
-    printf("%d\t%s\t%d\t%d\t%s\t%s", capture->number, rlmr_capture_status_text(capture->status),
-           capture->rank_id, capture->window, capture->role, capture->path);
+    printf("%d\t%s\t%d\t%d\t", capture->number, rlmr_capture_status_text(capture->status), capture->rank_id,
+           capture->window);
+    rlmr_message_put(stdout, capture->role);
+    (void)putchar('\t');
+    rlmr_message_put(stdout, capture->path);
     char separator = '\t';
     for (rlmr_file_kind kind = 0; kind < RLMR_FILES; kind++) {
         if (capture->files[kind].state != RLMR_FILE_ABSENT) {
@@ -65,7 +68,9 @@ static void list_capture(const rlmr_capture *capture) {
             separator = ',';
         }
     }
-    printf("%s\t%s\n", separator == '\t' ? "\t" : "", capture->message == NULL ? "" : capture->message);
+    printf("%s\t", separator == '\t' ? "\t" : "");
+    rlmr_message_put(stdout, capture->message == NULL ? "" : capture->message);
+    (void)putchar('\n');
 }
 
 /* --check: what the DataMap alone says. */

@@ -40,11 +40,11 @@ typedef struct {
  * over for the next watch. */
 typedef struct {
     int64_t next_exchange_ns;
-    bool stopped;      /* another process has failed */
-    int running;       /* process 0: others that have not ended */
-    int64_t others;    /* process 0: sum of bytes_done of the others */
-    bool released;     /* others: the release is here */
-    int64_t report[2]; /* others: being sent */
+    bool stopped;         /* another process has failed */
+    int running;          /* process 0: others that have not ended */
+    int64_t others_bytes; /* process 0: sum of bytes_done of the others */
+    bool released;        /* others: the release is here */
+    int64_t report[2];    /* others: being sent */
     int64_t last_report[2];
     MPI_Request report_req;
     MPI_Request last_report_req;
@@ -168,29 +168,41 @@ static rlmr_status start_mpi(rlmr_comm *comm, rlmr_error *err) {
     return status;
 }
 
-static void release_memory(rlmr_comm *comm) {
-    free(comm->dropped);
-    free(comm->peers);
-    free(comm->sources);
+static void release(rlmr_comm *comm) {
+    if (comm != NULL) {
+        free(comm->dropped);
+        free(comm->peers);
+        free(comm->sources);
+        free(comm);
+    }
 }
 
-static rlmr_status take_memory(rlmr_comm *comm, rlmr_comm **out, rlmr_error *err) {
-    size_t size = (size_t)comm->size;
+/* @return NULL if there is no memory */
+static rlmr_comm *make(const rlmr_comm *draft) {
+    rlmr_comm *comm = malloc(sizeof *comm);
+    if (comm == NULL) {
+        return NULL;
+    }
+    size_t size = (size_t)draft->size;
+    *comm = *draft;
     comm->dropped = malloc(comm->message_bytes);
     comm->peers = calloc(size, sizeof *comm->peers);
     comm->sources = calloc(size, sizeof *comm->sources);
-    *out = malloc(sizeof **out);
-    if (comm->dropped == NULL || comm->peers == NULL || comm->sources == NULL || *out == NULL) {
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to start communication of %d processes",
-                              comm->size);
+    if (comm->dropped == NULL || comm->peers == NULL || comm->sources == NULL) {
+        release(comm);
+        return NULL;
     }
-    return RLMR_OK;
+    for (int p = 0; p < comm->size; p++) {
+        comm->peers[p] = (peer){.comm = comm, .rank = p};
+    }
+    watch_reset(comm);
+    return comm;
 }
 
 rlmr_status rlmr_comm_open(size_t message_bytes, rlmr_comm **out, rlmr_error *err) {
     *out = NULL;
     rlmr_status status = rlmr_comm_check_message_bytes(message_bytes, err);
-    rlmr_comm draft = {.all = MPI_COMM_NULL, .message_bytes = message_bytes};
+    rlmr_comm draft = {.all = MPI_COMM_NULL, .size = 1, .message_bytes = message_bytes};
     if (status == RLMR_OK) {
         status = start_mpi(&draft, err);
     }
@@ -199,20 +211,18 @@ rlmr_status rlmr_comm_open(size_t message_bytes, rlmr_comm **out, rlmr_error *er
     }
     rlmr_error record;
     rlmr_error_clear(&record);
-    status = rlmr_comm_agree(&draft, take_memory(&draft, out, &record), &record);
-    if (status != RLMR_OK) {
-        release_memory(&draft);
-        free(*out);
-        *out = NULL;
+    rlmr_comm *comm = make(&draft);
+    if (comm == NULL) {
+        status = rlmr_error_set(&record, RLMR_E_NOMEM, "no memory to start communication");
+    }
+    status = rlmr_comm_agree(&draft, status, &record);
+    if (comm == NULL || status != RLMR_OK) {
+        release(comm);
         (void)MPI_Comm_free(&draft.all);
         (void)MPI_Finalize();
         return rlmr_error_set(err, status, "%s", record.message);
     }
-    **out = draft;
-    for (int p = 0; p < draft.size; p++) {
-        draft.peers[p] = (peer){.comm = *out, .rank = p};
-    }
-    watch_reset(*out);
+    *out = comm;
     return RLMR_OK;
 }
 
@@ -222,8 +232,7 @@ void rlmr_comm_close(rlmr_comm *comm) {
     }
     (void)MPI_Comm_free(&comm->all);
     (void)MPI_Finalize();
-    release_memory(comm);
-    free(comm);
+    release(comm);
 }
 
 _Noreturn void rlmr_comm_abort(rlmr_comm *comm, int exit_code) {
@@ -495,7 +504,7 @@ static rlmr_status stop_running(rlmr_comm *comm, rlmr_error *err) {
 
 static rlmr_status take_report(peer *other, const int64_t *report, rlmr_error *err) {
     watch *w = &other->comm->watch;
-    w->others += report[0] - other->bytes_done;
+    w->others_bytes += report[0] - other->bytes_done;
     other->bytes_done = report[0];
     if (report[1] == REPORT_RUNNING) {
         return RLMR_OK;
@@ -550,7 +559,7 @@ rlmr_status rlmr_comm_watch(rlmr_comm *comm, int64_t bytes_done, int64_t *total,
         w->next_exchange_ns = now + EXCHANGE_NS;
     }
     if (total != NULL) {
-        *total = bytes_done + w->others;
+        *total = bytes_done + w->others_bytes;
     }
     return w->stopped ? rlmr_error_set(err, RLMR_E_STOPPED, "another process has failed") : RLMR_OK;
 }
@@ -599,7 +608,7 @@ static rlmr_status await_ends(rlmr_comm *comm, rlmr_status local, int64_t bytes_
     while (status == RLMR_OK && w->running > 0) {
         status = take_reports(comm, err);
         if (tick != NULL && now_ns() >= next_tick_ns) {
-            tick(self, bytes_done + w->others);
+            tick(self, bytes_done + w->others_bytes);
             next_tick_ns += TICK_NS;
         }
         if (w->running > 0) {
@@ -610,7 +619,7 @@ static rlmr_status await_ends(rlmr_comm *comm, rlmr_status local, int64_t bytes_
         status = release_all(comm, err);
     }
     if (status == RLMR_OK && tick != NULL) {
-        tick(self, bytes_done + w->others);
+        tick(self, bytes_done + w->others_bytes);
     }
     return status;
 }

@@ -1,0 +1,105 @@
+#!/bin/bash
+# The includes follow the layers: who may see whom, and which layer owns which library.
+#   usage: layers.sh SOURCE_DIR
+# A public header, include/rlmr/x.h, names its layer in its first lines: /* layer: core */
+# A private header is included as "x.h" from its own directory only.
+set -euo pipefail
+. "$(dirname "$0")/lint.bash"
+enter "$@"
+
+declare -A may_see=(
+    [core]="core"
+    [io]="io core"
+    [mapper]="mapper io core"
+    [reducer]="reducer core"
+    [comm]="comm core"
+    [app]="app mapper reducer comm io core"
+)
+
+# The layer that may include a library's header from its sources.
+owner_of() {
+    case $1 in
+    mpi.h) echo comm ;;
+    yajl/*.h | csv.h | hdf5.h | sqlite3.h | zlib.h) echo io ;;
+    xxhash.h) echo core ;;
+    esac
+}
+
+# ISO C11 and POSIX, as far as glibc has them; whatever is in neither list wants a decision.
+is_libc() {
+    case $1 in
+    assert.h | ctype.h | errno.h | fenv.h | float.h | inttypes.h | iso646.h | limits.h | locale.h | math.h | \
+        setjmp.h | signal.h | stdalign.h | stdarg.h | stdatomic.h | stdbool.h | stddef.h | stdint.h | stdio.h | \
+        stdlib.h | stdnoreturn.h | string.h | strings.h | tgmath.h | threads.h | time.h | uchar.h | wchar.h | \
+        wctype.h | dirent.h | fcntl.h | fnmatch.h | ftw.h | getopt.h | glob.h | langinfo.h | libgen.h | poll.h | \
+        pthread.h | regex.h | sched.h | semaphore.h | termios.h | unistd.h | sys/*.h) ;;
+    *) return 1 ;;
+    esac
+}
+
+# The layer a public header declares; a header made by CMake declares it in its template.
+layer_of_header() { # NAME, as in rlmr/NAME
+    local file=include/rlmr/$1
+    [[ -f $file ]] || file=$file.in
+    [[ ! -f $file ]] || head -n5 "$file" | sed -nE 's,^/\* layer: ([a-z]+) \*/$,\1,p' | head -n1
+}
+
+check_include() { # FILE LINE LAYER PRIVATE_DIR KIND NAME
+    local file=$1 place=$1:$2 layer=$3 dir=$4 kind=$5 name=$6 owner
+    # inside include/rlmr a neighbour may go without the directory
+    [[ -n $dir || $kind != '"' || $name = rlmr/* ]] || name=rlmr/$name
+    if [[ $name = rlmr/* ]]; then
+        owner=$(layer_of_header "${name#rlmr/}")
+        if [[ -z $owner ]]; then
+            complain "$place: $name does not exist in include, or names no layer"
+        elif [[ " ${may_see[$layer]} " != *" $owner "* ]]; then
+            complain "$place: $layer must not include $name, which belongs to $owner"
+        fi
+    elif [[ $kind = '"' ]]; then
+        [[ $name != */* ]] || complain "$place: \"$name\": a private header is included from its own directory"
+        [[ -f $dir/$name ]] || complain "$place: \"$name\" is not beside the file"
+    else
+        owner=$(owner_of "$name")
+        if [[ -n $owner ]]; then
+            [[ $owner = "$layer" ]] || complain "$place: <$name> is for $owner only"
+            [[ -n $dir || $owner = core ]] || complain "$place: <$name> must not show in a public header"
+        else
+            is_libc "$name" || complain "$place: <$name> is neither libc nor a library with a layer"
+        fi
+    fi
+}
+
+includes() { # FILE: line, quote, name of each include
+    sed -nE '/^[[:blank:]]*#[[:blank:]]*include\b/{
+        =
+        s/^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*([<"])([^>"]*)[>"].*/\1 \2/p
+        t
+        s/.*/? a name made by a macro/p
+    }' "$1" | paste -d' ' - -
+}
+
+mapfile -t files < <(find src include -name '*.[ch]' -o -name '*.h.in' -o -name '*.inc' -o -name '*.def' 2>/dev/null |
+    sort)
+for file in "${files[@]}"; do
+    dir=''
+    case $file in
+    src/*/*)
+        dir=${file%/*}
+        layer=${file#src/}
+        layer=${layer%%/*}
+        ;;
+    include/rlmr/*)
+        name=${file#include/rlmr/}
+        layer=$(layer_of_header "${name%.in}")
+        ;;
+    *) layer='' ;;
+    esac
+    if [[ -z $layer || -z ${may_see[$layer]:-} ]]; then
+        complain "$file: belongs to no layer; a public header says it in its first lines: /* layer: core */"
+        continue
+    fi
+    while read -r line kind name; do
+        check_include "$file" "$line" "$layer" "$dir" "$kind" "$name"
+    done < <(includes "$file")
+done
+finish ${#files[@]} "C files"
