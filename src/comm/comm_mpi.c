@@ -146,6 +146,8 @@ static rlmr_status start_mpi(rlmr_comm *comm, rlmr_error *err) {
     if (MPI_Initialized(&started) != MPI_SUCCESS || started) {
         return rlmr_error_set(err, RLMR_E_COMM, "MPI can be started only once");
     }
+    /* Without mpirun, Open MPI would start a daemon of its own beside us, which outlives a killed process. */
+    (void)setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     if (MPI_Init(NULL, NULL) != MPI_SUCCESS) {
         return rlmr_error_set(err, RLMR_E_COMM,
                               "MPI cannot be started"); /* too early for MPI_Error_string() */

@@ -1,6 +1,6 @@
 #include "hdf5_column.h"
 
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ static rlmr_status append(hid_t dataset, hid_t type, uint64_t at, size_t count, 
     }
     if (file < 0 || H5Sselect_hyperslab(file, H5S_SELECT_SET, &first, NULL, &more, NULL) < 0 ||
         H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, data) < 0) {
-        status = rlmr_hdf5_failed(err, "rows from %llu", (unsigned long long)at);
+        status = rlmr_hdf5_failed(err, "cannot be written from entry %" PRIu64, at);
     }
     rlmr_hdf5_drop(file, H5Sclose);
     rlmr_hdf5_drop(memory, H5Sclose);
@@ -193,8 +193,8 @@ static rlmr_status write_batch(rlmr_hdf5_column *column, const rlmr_hdf5_types *
 static rlmr_status add_text(rlmr_hdf5_column *column, rlmr_slice text, rlmr_error *err) {
     rlmr_hdf5_batch *batch = column->batch;
     if (text.bytes > 0 && memchr(text.text, '\0', text.bytes) != NULL) {
-        return rlmr_error_set(err, RLMR_E_RANGE, "text %llu holds a NUL byte",
-                              (unsigned long long)column->categories_count);
+        return rlmr_error_set(err, RLMR_E_RANGE, "text %" PRIu64 " holds a NUL byte",
+                              column->categories_count);
     }
     if (column->categories_count == INT32_MAX) {
         return rlmr_error_set(err, RLMR_E_RANGE, "more than 2^31 - 1 distinct texts");
@@ -255,9 +255,9 @@ static rlmr_status check_codes(const rlmr_hdf5_column *column, const uint32_t *c
                                rlmr_error *err) {
     for (size_t i = 0; i < count; i++) {
         if (codes[i] >= column->categories_count) {
-            return rlmr_error_set(err, RLMR_E_RANGE, "row %llu has code %lu of %llu texts",
-                                  (unsigned long long)(column->rows + i), (unsigned long)codes[i],
-                                  (unsigned long long)column->categories_count);
+            return rlmr_error_set(err, RLMR_E_RANGE,
+                                  "row %" PRIu64 " has code %" PRIu32 " of %" PRIu64 " texts",
+                                  column->rows + i, codes[i], column->categories_count);
         }
     }
     return RLMR_OK;
