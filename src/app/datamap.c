@@ -21,7 +21,8 @@ typedef struct {
 } path_list;
 
 static rlmr_status no_memory(rlmr_error *err) {
-    return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the DataMap");
+    (void)rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the DataMap");
+    return RLMR_E_NOMEM;
 }
 
 /* Takes over `path`, also on failure; NULL is the failure of the call that made it. */
