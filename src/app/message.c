@@ -7,15 +7,28 @@
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
-void rlmr_message_put(FILE *stream, const char *text) {
-    for (const char *c = text; *c != '\0'; c++) {
+/* The text with control bytes shown as \xNN; owned by the caller, NULL without memory. */
+static char *make_safe(const char *text) {
+    char *safe = malloc(4 * strlen(text) + 1);
+    char *end = safe;
+    for (const char *c = text; safe != NULL && *c != '\0'; c++) {
         unsigned char byte = (unsigned char)*c;
         if (byte < 0x20 || byte == 0x7f) {
-            (void)fprintf(stream, "\\x%02x", byte);
+            end += sprintf(end, "\\x%02x", byte);
         } else {
-            (void)fputc(byte, stream);
+            *end++ = *c;
         }
     }
+    if (safe != NULL) {
+        *end = '\0';
+    }
+    return safe;
+}
+
+void rlmr_message_put(FILE *stream, const char *text) {
+    char *safe = make_safe(text);
+    (void)fputs(safe == NULL ? "(no memory for the text)" : safe, stream);
+    free(safe);
 }
 
 void rlmr_message(int verbosity, rlmr_level level, const char *format, ...) {
@@ -27,12 +40,11 @@ void rlmr_message(int verbosity, rlmr_level level, const char *format, ...) {
     va_start(arguments, format);
     int bytes = vasprintf(&text, format, arguments);
     va_end(arguments);
-    /* One line goes out in one write, or lines of several programs under mpirun mix. */
-    flockfile(stderr);
-    (void)fprintf(stderr, "rl-insight-mr: %s: ", level_names[level]);
-    rlmr_message_put(stderr, bytes < 0 ? "(no memory for the message)" : text);
-    (void)fputc('\n', stderr);
-    funlockfile(stderr);
+    char *safe = bytes < 0 ? NULL : make_safe(text);
+    /* stderr has no buffer: one call is one write, or lines of several programs under mpirun mix. */
+    (void)fprintf(stderr, "rl-insight-mr: %s: %s\n", level_names[level],
+                  safe == NULL ? "(no memory for the message)" : safe);
+    free(safe);
     free(bytes < 0 ? NULL : text);
 }
 

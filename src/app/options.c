@@ -57,10 +57,10 @@ static void print_option(char letter, const char *name, const char *argument, co
     }
     (void)snprintf(left, sizeof left, "  %s--%s%s%s", letters, name, argument == NULL ? "" : " ",
                    argument == NULL ? "" : argument);
-    printf("%-36s", left);
+    printf("%-38s", left);
     for (const char *line = help; *line != '\0';) {
         size_t length = strcspn(line, "\n");
-        printf("%s%.*s\n", line == help ? "" : "                                    ", (int)length, line);
+        printf("%s%.*s\n", line == help ? "" : "                                      ", (int)length, line);
         line += length + (line[length] == '\n');
     }
 }

@@ -1,0 +1,283 @@
+#!/bin/bash
+# No half-written output: it appears at once and whole, or not at all, whatever happens to the run.
+# usage: output.sh SOURCE_DIR BINARY
+set -euo pipefail
+. "$(dirname "$0")/../support/testlib.bash"
+
+profiles=$work/profiles
+out=$work/out
+list=$work/list
+job_of_all_kinds "$profiles"
+mkdir "$out"
+run_expecting 0 1 -q -o "$work/whole.h5" "$profiles"
+whole_bytes=$(stat -c %s "$work/whole.h5")
+
+check_empty() { # SENTENCE: nothing is left in $out
+    check_text "$1: no output and no temporary" "" "$(listing "$out")"
+}
+
+check_old() { # SENTENCE INODE: $out holds the old output and nothing else
+    check_text "$1: the old output is as it was, alone" "old.h5 $2 old" \
+        "$(listing "$out") $(stat -c %i "$out/old.h5") $(<"$out/old.h5")"
+}
+
+make_old() { # sets `inode`
+    echo old >"$out/old.h5"
+    inode=$(stat -c %i "$out/old.h5")
+}
+
+has_temporary() { [[ -n $(find "$out" -name '.*.tmp') ]]; }
+
+# A run that has begun its file and then waits for its list of inputs, until `feed`. It stays where a signal or a full
+# disk meets it. Sets `job` and `pids`.
+park() { # PROCESSES OPTION...
+    rm -f "$list"
+    mkfifo "$list"
+    exec 7<>"$list"
+    start "$@" -q --input-list "$list"
+    await "$patience_s" has_temporary || failed "np $1 does not begin its file"
+    mapfile -t pids < <(processes_of_job)
+}
+
+feed() { # INPUT...
+    printf '%s\n' "$@" >&7
+    exec 7>&-
+}
+
+# --- At once and whole --------------------------------------------------------------------------------------
+for processes in 1 3; do
+    umask 027
+    park "$processes" -o "$out/new.h5"
+    umask 022
+    check_text "np $processes, at work: nothing under the target's name, one hidden temporary beside it" \
+        ".new.h5.*.tmp" "$(listing "$out" | sed -E 's/\.[0-9a-f]{16}\.tmp/.*.tmp/')"
+    check_text "np $processes, at work: as many as were asked for" "$processes" "${#pids[@]}"
+    feed "$profiles"
+    await_job "${pids[@]}"
+    check_text "np $processes: it ends well, with the output alone" "0 new.h5" "$exit_code $(listing "$out")"
+    check "np $processes: the output is whole" cmp "$work/whole.h5" "$out/new.h5"
+    check_text "np $processes: permissions follow the umask" 640 "$(stat -c %a "$out/new.h5")"
+    rm "$out/new.h5"
+done
+
+make_old
+park 2 --force -o "$out/old.h5"
+check_text "--force, at work: the old output is still there" "$inode old" "$(stat -c %i "$out/old.h5") $(<"$out/old.h5")"
+feed "$profiles"
+await_job "${pids[@]}"
+check_text "--force: it ends well, with the output alone" "0 old.h5" "$exit_code $(listing "$out")"
+check "--force: the output is replaced" cmp "$work/whole.h5" "$out/old.h5"
+
+# --- An existing output -------------------------------------------------------------------------------------
+make_old
+cut=$work/cut
+make_capture "$cut/actor/a_ascend_pt" 0 "$(record aten::add 1736408883694624.810)"
+echo '[{"name": ' >"$cut/actor/a_ascend_pt/$data/trace_view.json"
+for processes in 1 3; do
+    run_expecting 1 "$processes" -q -o "$out/old.h5" "$profiles"
+    check_text "np $processes: refused without --force, in one message" \
+        "rl-insight-mr: error: $out/old.h5 exists; use --force to replace it" "$(<"$work/stderr")"
+    check_old "np $processes, refused" "$inode"
+    run_expecting 1 "$processes" -q --force --strict -o "$out/old.h5" "$cut"
+    check_old "np $processes, damage with --force --strict" "$inode"
+done
+run_expecting 1 1 -q --force -o "$out/old.h5" "$work/nowhere"
+check_old "a missing input with --force" "$inode"
+run_expecting 1 1 -q --force --rank-list 99 -o "$out/old.h5" "$profiles"
+check_old "nothing left with --force" "$inode"
+run_expecting 2 1 -q --force --match closest -o "$out/old.h5" "$profiles"
+check_old "a wrong command line with --force" "$inode"
+run_expecting 0 1 -q --force --check -o "$out/old.h5" "$cut"
+check_old "--check with --force" "$inode"
+rm "$out/old.h5"
+
+# One that appears while the run is at work is not replaced either.
+park 1 -o "$out/old.h5"
+make_old
+feed "$profiles"
+await_job
+check_text "an output that appears meanwhile: exit code, errors" "1 1" "$exit_code $(errors_said)"
+check_old "an output that appears meanwhile" "$inode"
+rm "$out/old.h5"
+
+# --- A full disk --------------------------------------------------------------------------------------------
+check_full() { # SENTENCE
+    check_text "$1: exit code, errors" "1 1" "$exit_code $(errors_said)"
+    check "$1: it says what cannot be written" grep -qE "error: cannot write $out/new.h5 \(.*\): " "$work/stderr"
+    check_empty "$1"
+}
+
+# Limits on the size of files, set when MPI runs: its own files would not fit into most of them.
+if command -v prlimit >/dev/null; then
+    half=$((whole_bytes / 2))
+    last=$((whole_bytes - 1))
+    for limit in 1:600 1:1000 1:$half 1:$last 3:1000 3:$last; do
+        park "${limit%:*}" -o "$out/new.h5"
+        prlimit --pid "${pids[0]}" --fsize="${limit#*:}"
+        feed "$profiles"
+        await_job "${pids[@]}"
+        check_full "np ${limit%:*}, files of at most ${limit#*:} of $whole_bytes bytes"
+    done
+    make_old
+    park 1 --force -o "$out/old.h5"
+    prlimit --pid "${pids[0]}" --fsize="$half"
+    feed "$profiles"
+    await_job
+    check_text "--force, files of at most $half bytes: exit code, errors" "1 1" "$exit_code $(errors_said)"
+    check_old "--force, files of at most $half bytes" "$inode"
+    rm "$out/old.h5"
+    park 1 -o "$out/new.h5"
+    prlimit --pid "${pids[0]}" --fsize="$whole_bytes"
+    feed "$profiles"
+    await_job
+    check_text "files of at most $whole_bytes bytes are enough" 0 "$exit_code"
+    rm -f "$out/new.h5"
+else
+    echo "skipped: limits on the size of files, there is no prlimit"
+fi
+
+if mount -t tmpfs -o size=4k none "$out" 2>/dev/null; then
+    disks_mounted+=("$out")
+    for disk in 1:4k 1:64k 3:64k 1:448k 3:448k; do
+        mount -o "remount,size=${disk#*:}" "$out"
+        run_expecting 1 "${disk%:*}" -q -o "$out/new.h5" "$profiles"
+        check_full "np ${disk%:*}, a disk of ${disk#*:}"
+    done
+    mount -o remount,size=1m "$out"
+    run_expecting 0 1 -q -o "$out/new.h5" "$profiles"
+    check "a disk of 1m is enough" cmp "$work/whole.h5" "$out/new.h5"
+    rm "$out/new.h5"
+    mount -o remount,ro "$out"
+    run_expecting 1 3 -q -o "$out/new.h5" "$profiles"
+    check_full "np 3, a disk that is read-only"
+    umount "$out"
+else
+    echo "skipped: a full disk and a read-only one, a tmpfs cannot be mounted here"
+fi
+
+# --- Places that are none -----------------------------------------------------------------------------------
+mkdir "$out/directory"
+echo text >"$out/file"
+before=$(listing "$out")
+for place in none/new.h5 directory directory/ file/new.h5 none/; do
+    for processes in 1 3; do
+        run_expecting 1 "$processes" -q --force -o "$out/$place" "$profiles"
+        check_text "np $processes, --output $place: one error that names it, and nothing made" "1 1 $before " \
+            "$(errors_said) $(grep -cF "$out/${place%/*}" "$work/stderr") $(listing "$out") $(listing "$out/directory")"
+    done
+done
+rm -r "$out/directory" "$out/file"
+
+# --- Signals ------------------------------------------------------------------------------------------------
+# Enough to be busy for a while, in little space: the same trace many times over, with few records.
+"$python" "$support/gen_memory.py" "$work/long" --roles actor --ranks 1 --mb 20 >/dev/null
+capture=$(find "$work/long" -name '*_ascend_pt')
+sed -i 51q "$capture/$data/operator_memory.csv"
+for n in {1..400}; do cp -al "$capture" "${capture%/*}/again_${n}_ascend_pt"; done
+
+has_read_much() { # of what the last process has read
+    local bytes
+    bytes=$(sed -n 's/^rchar: //p' "/proc/${pids[-1]}/io" 2>/dev/null)
+    ((${bytes:-0} > 60000000)) || ! is_running "$job"
+}
+
+check_stopped() { # SENTENCE
+    check "$1: it fails (exit code $exit_code)" test "$exit_code" -ne 0
+    check_text "$1: one error" 1 "$(errors_said)"
+    check_empty "$1"
+}
+
+for signal in TERM INT; do
+    for processes in 1 2; do
+        park "$processes" -o "$out/new.h5"
+        kill "-$signal" "$job"
+        await_job "${pids[@]}"
+        exec 7>&-
+        check_stopped "SIG$signal, np $processes, while it waits"
+        ((processes > 1)) || check_text "SIG$signal, np 1, while it waits: exit code" 1 "$exit_code"
+
+        park "$processes" -o "$out/new.h5"
+        feed "$work/long"
+        await "$patience_s" has_read_much || failed "np $processes does not read"
+        kill "-$signal" "$job"
+        await_job "${pids[@]}"
+        check_stopped "SIG$signal, np $processes, while it reads"
+        ((processes > 1)) || check_text "SIG$signal, np 1, while it reads: exit code" 1 "$exit_code"
+    done
+done
+
+make_old
+park 2 --force -o "$out/old.h5"
+kill -TERM "${pids[1]}"
+await_job "${pids[@]}"
+exec 7>&-
+check "SIGTERM to one of two processes ends the job" test "$exit_code" -ne 0
+check_old "SIGTERM to one of two processes, --force" "$inode"
+rm "$out/old.h5"
+
+# A signal at any other moment: the output is there and whole, and the run says so; or neither.
+for delay in 0.02 0.05 0.1 0.2 0.3; do
+    start 1 -q -o "$out/new.h5" "$profiles"
+    sleep "$delay"
+    kill -TERM "$job" 2>/dev/null || true
+    await_job
+    if ((exit_code == 0)); then
+        check "SIGTERM after $delay s, too late: the output is whole" cmp "$work/whole.h5" "$out/new.h5"
+        rm -f "$out/new.h5"
+    else
+        check_empty "SIGTERM after $delay s"
+    fi
+done
+
+# The same when it matters most, while the file gets its name, and when all is said and MPI ends (as mpirun does to process
+# 0 when another one has left before it): a debugger delays a system call, to be in time.
+if command -v strace >/dev/null && strace -qq -o /dev/null -e trace=none true 2>/dev/null; then
+    # sentence, what strace delays, the file that is there when the signal comes, and the output
+    while IFS='|' read -r sentence call delay sight output; do
+        rm -f "$work/strace"
+        strace -qq -f -o "$work/strace" -e trace="$call" -e inject="$call:$delay=2000000" \
+            "$binary" -q -o "$out/$output" "$profiles" >"$work/stdout" 2>"$work/stderr" </dev/null &
+        job=$!
+        jobs_started+=("$job")
+        await "$patience_s" eval "grep -qs '$call' '$work/strace' && compgen -G '$work/$sight' >/dev/null" ||
+            failed "it does not come to $call"
+        mapfile -t pids < <(processes_of_job)
+        kill -TERM "${pids[0]}"
+        await_job "${pids[@]}"
+        if ((exit_code == 0)); then
+            check "SIGTERM $sentence, too late: the output is whole" cmp "$work/whole.h5" "$out/new.h5"
+            check_text "SIGTERM $sentence, too late: no error" 0 "$(errors_said)"
+            check_text "SIGTERM $sentence, too late: nothing else is left" new.h5 "$(listing "$out")"
+        else
+            check_stopped "SIGTERM $sentence"
+        fi
+        rm -f "$out/new.h5"
+    done <<'END'
+before the output has its name|fsync|delay_enter|out/.*.tmp|new.h5
+when the output has its name|renameat2|delay_exit|out/new.h5|new.h5
+when all is well and said|shutdown|delay_enter|out/new.h5|new.h5
+when the error is said|shutdown|delay_enter|stderr|none/new.h5
+END
+else
+    echo "skipped: a signal while the output gets its name, strace cannot run here"
+fi
+
+# --- Killed -------------------------------------------------------------------------------------------------
+# No handler runs, so a temporary may stay; but nothing hangs, and nothing has the target's name.
+for victim in 0 1; do
+    park 2 -o "$out/new.h5"
+    kill -KILL "${pids[victim]}"
+    await_job "${pids[@]}"
+    exec 7>&-
+    check "SIGKILL of process $victim of 2: the job fails (exit code $exit_code)" test "$exit_code" -ne 0
+    check "SIGKILL of process $victim of 2: no output" test ! -e "$out/new.h5"
+    find "$out" -name '.*.tmp' -delete
+done
+park 1 -o "$out/new.h5"
+kill -KILL "$job"
+await_job 2>/dev/null
+exec 7>&-
+check_text "SIGKILL of a lone process: exit code, and no output" "137 " "$exit_code $(ls "$out")"
+find "$out" -name '.*.tmp' -delete
+check_empty "at the end"
+finish
