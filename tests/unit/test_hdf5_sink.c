@@ -1148,6 +1148,25 @@ static void test_an_error_of_hdf5_is_readable(void) {
     scratch_close(&dir);
 }
 
+static bool fails_in_silence(const scratch *dir) {
+    rlmr_hdf5 *file = NULL;
+    rlmr_status status = rlmr_hdf5_create(dir->target, false, &file, NULL);
+    if (status == RLMR_OK) {
+        status = write_empty(file, &lonely_schema, NULL);
+    }
+    if (status == RLMR_OK) {
+        status = write_empty(file, &lonely_schema, NULL);
+        rlmr_hdf5_discard(file);
+    }
+    return status == RLMR_E_OUTPUT;
+}
+
+static void test_hdf5_prints_nothing(void) {
+    scratch dir = scratch_open();
+    CU_ASSERT(passes_in_child(fails_in_silence, &dir));
+    scratch_close(&dir);
+}
+
 static void test_an_attribute_given_twice_is_an_error(void) {
     scratch dir = scratch_open();
     rlmr_error err;
@@ -1329,6 +1348,7 @@ CU_TestInfo rlmr_tests_hdf5_sink[] = {
     {"HDF5 closes a file whose disk is full, and finds again what was not written",
      test_hdf5_finds_again_what_could_not_be_written},
     {"an error of HDF5 is readable and final", test_an_error_of_hdf5_is_readable},
+    {"HDF5 prints nothing about an error", test_hdf5_prints_nothing},
     {"an attribute given twice is an error", test_an_attribute_given_twice_is_an_error},
     {"a column named as another is an error that names it", test_a_column_named_as_another_is_an_error},
     {"a code without a text is an error", test_a_code_without_a_text_is_an_error},

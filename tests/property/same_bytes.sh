@@ -1,0 +1,90 @@
+#!/bin/bash
+# The file has the same bytes for every number of processes, size of messages, order of directories and inputs, and
+# whatever fresh memory holds.   usage: same_bytes.sh SOURCE_DIR BINARY
+set -euo pipefail
+. "$(dirname "$0")/../support/testlib.bash"
+
+one=$work/one.h5
+other=$work/other.h5
+
+# The file that the others must equal, from one process; leaves what it said, sorted.
+make_one() { # EXIT_CODE INPUT...
+    run_expecting "$1" 1 -q --force -o "$one" "${@:2}"
+    sed '/^output: /d' "$work/stdout" >"$work/one.out"
+    sort "$work/stderr" >"$work/one.err"
+    code=$1
+}
+
+check_same() { # SENTENCE PROCESSES INPUT...
+    run_expecting "$code" "$2" -q --force -o "$other" "${@:3}"
+    check "$1: same bytes" cmp "$one" "$other"
+    if ! cmp -s "$work/one.out" <(sed '/^output: /d' "$work/stdout"); then
+        check_file "$1: same summary" "$work/one.out" <(sed '/^output: /d' "$work/stdout")
+    fi
+    if ! cmp -s "$work/one.err" <(sort "$work/stderr"); then
+        check_file "$1: same messages" "$work/one.err" <(sort "$work/stderr")
+    fi
+}
+
+# --- Generated jobs -----------------------------------------------------------------------------------------
+job_of_all_kinds "$work/job" 1
+make_one 0 "$work/job"
+check "rows were written" test "$(show "$one" memory_events capture | wc -l)" -gt 600
+for processes in 1 2 3 4 7; do
+    for message_bytes in 100 1000 ""; do
+        if [[ -n $message_bytes ]]; then export RLMR_MESSAGE_BYTES=$message_bytes; fi
+        [[ $processes$message_bytes = 1 ]] ||
+            check_same "np $processes, messages of ${message_bytes:-the usual} bytes" "$processes" "$work/job"
+        unset RLMR_MESSAGE_BYTES
+    done
+done
+
+for seed in 1 2 3; do
+    "$python" "$support/shuffle_copy.py" "$work/job" "$work/shuffled$seed" --seed "$seed"
+    check_same "a copy with its directories in another order, $seed" $((seed % 2 * 2 + 1)) "$work/shuffled$seed"
+done
+parents=("$work/job/critic_节点_1" "$work/job/训练 作业/actor" "$work/job/训练 作业/step 2" "$work/job/训练 作业/ref log prob")
+check_same "the parts of the job as inputs" 1 "${parents[@]}"
+check_same "the parts of the job in another order" 3 "${parents[2]}" "${parents[0]}" "${parents[3]}" "${parents[1]}"
+
+# What malloc hands out holds these bytes instead of zeros.
+for fill in 85 170; do
+    export MALLOC_PERTURB_=$fill
+    check_same "np 1, fresh memory holds $fill" 1 "$work/job"
+    check_same "np 3, fresh memory holds $fill" 3 "$work/job"
+    unset MALLOC_PERTURB_
+done
+
+# Damage must not make a difference either: what is read before it, offsets and messages.
+job_of_all_kinds "$work/damaged" 2
+mapfile -t traces < <(find "$work/damaged" -name 'trace_view.json' -size +4k | sort)
+mapfile -t tables < <(find "$work/damaged" -name operator_memory.csv -size +4k | sort)
+truncate -s 9000 "${traces[0]}"
+truncate -s 5000 "${tables[1]}"
+sed -i '4s/^[^,]*,/bad \xff name,x/' "${tables[2]}"
+rm "$(dirname "${tables[3]}")"/../profiler_info*.json
+make_one 3 "$work/damaged"
+message_bytes=(100 1000 100 1000)
+for processes in 2 3 4 7; do
+    RLMR_MESSAGE_BYTES=${message_bytes[processes % 4]} check_same "a damaged job, np $processes" "$processes" "$work/damaged"
+done
+MALLOC_PERTURB_=90 check_same "a damaged job, fresh memory holds 90" 4 "$work/damaged"
+
+# --- Real captures ------------------------------------------------------------------------------------------
+if [[ -d $real_data ]]; then
+    mapfile -t roots < <(find "$real_data" -mindepth 1 -maxdepth 1 -type d | sort)
+    code=3 # a capture that only has databases is partial
+    [[ -d $real_data/resnet_2rank_level2_db ]] || code=0
+    make_one "$code" "${roots[@]}"
+    check_same "real captures, np 3" 3 "${roots[@]}"
+    RLMR_MESSAGE_BYTES=1000 check_same "real captures, np 4, messages of 1000 bytes" 4 "${roots[@]}"
+    RLMR_MESSAGE_BYTES=100 check_same "real captures, np 7, messages of 100 bytes" 7 "${roots[@]}"
+    MALLOC_PERTURB_=85 check_same "real captures, fresh memory holds 85" 2 "$real_data"
+    mapfile -t roots < <(printf '%s\n' "${roots[@]}" | sort -r)
+    check_same "real captures, inputs in another order" 2 "${roots[@]}"
+    "$python" "$support/shuffle_copy.py" "$real_data" "$work/real" --seed 4
+    check_same "a copy of the real captures with its directories in another order" 3 "$work/real"
+else
+    echo "shared data not present, checked on generated jobs only"
+fi
+finish
