@@ -35,11 +35,12 @@ typedef rlmr_status (*rlmr_json_token)(void *self, rlmr_json_kind kind, rlmr_sli
 RLMR_MUST_CHECK rlmr_status rlmr_json_read(const char *path, rlmr_json_token token, void *self,
                                            const rlmr_meter *meter, rlmr_error *err);
 
-/** The text or number under a key of the object that the file holds.
+/** The text, or number, under a key of the object that the file holds.
  *
- *  @param value out: owned by the caller, free(); NULL if the key is absent or its value is no text or number
+ *  @param numbers whether a number is taken too, as its digits
+ *  @param value out: owned by the caller, free(); NULL if the key is absent or its value is of another type
  *  @return as rlmr_json_read(); E_PARSE also if the file does not hold an object */
-RLMR_MUST_CHECK rlmr_status rlmr_json_scalar(const char *path, const char *key, char **value,
+RLMR_MUST_CHECK rlmr_status rlmr_json_scalar(const char *path, const char *key, bool numbers, char **value,
                                              rlmr_error *err);
 
 #endif

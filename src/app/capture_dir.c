@@ -108,13 +108,13 @@ static rlmr_status no_rank(rlmr_capture *capture, rlmr_error *err, const char *r
 
 /* A file that holds one object with a scalar we want. @param good out: false if it was damaged, which is
  * noted */
-static rlmr_status read_scalar(rlmr_capture *capture, rlmr_file_kind kind, const char *key, char **value,
-                               bool *good, rlmr_error *err) {
+static rlmr_status read_scalar(rlmr_capture *capture, rlmr_file_kind kind, const char *key, bool numbers,
+                               char **value, bool *good, rlmr_error *err) {
     rlmr_file *file = &capture->files[kind];
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     file->state = RLMR_FILE_READ;
-    rlmr_status status = rlmr_json_scalar(file->path, key, value, &trouble);
+    rlmr_status status = rlmr_json_scalar(file->path, key, numbers, value, &trouble);
     *good = status == RLMR_OK;
     if (status == RLMR_OK || status == RLMR_E_NOMEM) {
         return status == RLMR_OK ? status : rlmr_error_set(err, status, "%s", trouble.message);
@@ -129,7 +129,7 @@ static rlmr_status read_scalar(rlmr_capture *capture, rlmr_file_kind kind, const
 static rlmr_status rank_from_file(rlmr_capture *capture, rlmr_error *err) {
     char *text = NULL;
     bool good;
-    rlmr_status status = read_scalar(capture, RLMR_FILE_profiler_info, "rank_id", &text, &good, err);
+    rlmr_status status = read_scalar(capture, RLMR_FILE_profiler_info, "rank_id", true, &text, &good, err);
     if (status == RLMR_OK && !good) {
         status = no_rank(capture, err, "profiler_info.json cannot be read");
     } else if (status == RLMR_OK && text == NULL) {
@@ -181,7 +181,7 @@ static rlmr_status read_role(rlmr_capture *capture, rlmr_error *err) {
     }
     char *role = NULL;
     bool good;
-    rlmr_status status = read_scalar(capture, RLMR_FILE_profiler_metadata, "role", &role, &good, err);
+    rlmr_status status = read_scalar(capture, RLMR_FILE_profiler_metadata, "role", false, &role, &good, err);
     if (status == RLMR_OK && role != NULL && role[0] != '\0') {
         status = set_text(&capture->role, role, strlen(role), err);
     }

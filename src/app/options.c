@@ -260,6 +260,13 @@ static rlmr_status set_rank_list(rlmr_options *options, const char *list, rlmr_e
     return status;
 }
 
+static void forget_roles(rlmr_options *options) {
+    for (size_t i = 0; i < options->roles_count; i++) {
+        free(options->roles[i]);
+    }
+    options->roles_count = 0;
+}
+
 static rlmr_status add_role(rlmr_options *options, const char *role, size_t bytes, rlmr_error *err) {
     char *copy = strndup(role, bytes);
     rlmr_status status = copy == NULL ? rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the options")
@@ -288,6 +295,7 @@ static rlmr_status set_option(rlmr_options *options, int id, const char *value, 
     case OPTION_RANK_LIST:
         return set_rank_list(options, value, err);
     case OPTION_ROLE:
+        forget_roles(options); /* as for every option, the last one counts */
         status = replace_text(&options->role, value, err);
         return status == RLMR_OK ? for_each_item("role", value, options, add_role, err) : status;
     case OPTION_MATCH:
@@ -405,9 +413,7 @@ void rlmr_options_release(rlmr_options *options) {
     for (size_t i = 0; i < options->roots_count; i++) {
         free(options->roots[i]);
     }
-    for (size_t i = 0; i < options->roles_count; i++) {
-        free(options->roles[i]);
-    }
+    forget_roles(options);
     free(options->roots);
     free(options->roles);
     free(options->ranks);

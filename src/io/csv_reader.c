@@ -15,7 +15,7 @@ typedef struct {
     size_t *ends;       /* of each cell in text */
     rlmr_slice *cells;
     rlmr_csv_row row;
-    int64_t line_offset; /* of the line being parsed */
+    bool row_open; /* row.offset is that of the row being read */
 } reader;
 
 static bool is_blank(char c) {
@@ -74,6 +74,7 @@ static void on_row_end(int ended_by, void *context) {
     self->status = self->on_row(self->self, &self->row, self->err);
     self->row.number++;
     self->row.count = 0;
+    self->row_open = false;
     rlmr_bytes_clear(&self->text);
 }
 
@@ -82,17 +83,33 @@ static void *bounded_realloc(void *old, size_t bytes) {
     return bytes > RLMR_CSV_ROW_BYTES_MAX ? NULL : realloc(old, bytes);
 }
 
+/* Bytes up to and with the first line end, LF, CRLF or CR, or all. */
+static size_t line_bytes(const char *text, size_t bytes) {
+    const char *feed = memchr(text, '\n', bytes);
+    size_t length = feed == NULL ? bytes : (size_t)(feed - text) + 1;
+    const char *carriage = memchr(text, '\r', length);
+    bool pair = carriage != NULL && carriage + 1 == feed;
+    return carriage == NULL || pair ? length : (size_t)(carriage - text) + 1;
+}
+
+static bool is_blank_line(const char *text, size_t bytes) {
+    size_t at = 0;
+    while (at < bytes && (is_blank(text[at]) || text[at] == '\r' || text[at] == '\n')) {
+        at++;
+    }
+    return at == bytes;
+}
+
 /* Line by line, since libcsv does not say where in the input a row begins. */
 static rlmr_status parse_lines(reader *self, struct csv_parser *parser, rlmr_slice piece, int64_t offset) {
     size_t at = 0;
     while (at < piece.bytes && self->status == RLMR_OK) {
-        const char *line = piece.text + at;
-        const char *end = memchr(line, '\n', piece.bytes - at);
-        size_t length = end == NULL ? piece.bytes - at : (size_t)(end - line) + 1;
-        if (self->row.count == 0 && parser->entry_pos == 0) {
+        size_t length = line_bytes(piece.text + at, piece.bytes - at);
+        if (!self->row_open && !is_blank_line(piece.text + at, length)) {
             self->row.offset = offset + (int64_t)at;
+            self->row_open = true;
         }
-        if (csv_parse(parser, line, length, on_cell, on_row_end, self) != length) {
+        if (csv_parse(parser, piece.text + at, length, on_cell, on_row_end, self) != length) {
             return over_limit(self);
         }
         at += length;

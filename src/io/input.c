@@ -13,6 +13,7 @@
 /* Large enough to make system calls cheap, small enough to stay in the second-level cache while it is parsed.
  */
 #define PIECE_BYTES ((size_t)256 * 1024)
+#define UNPACK_BYTES 4096
 
 struct rlmr_input {
     const rlmr_meter *meter;
@@ -96,12 +97,22 @@ static rlmr_status read_plain(rlmr_input *input, rlmr_error *err) {
     return RLMR_OK;
 }
 
+/* In small steps, since a step that meets damage gives nothing. */
+static size_t unpack(rlmr_input *input) {
+    size_t filled = 0;
+    int got = 1;
+    while (got > 0 && filled <= sizeof input->buffer - UNPACK_BYTES) {
+        got = gzread(input->unpacker, input->buffer + filled, UNPACK_BYTES);
+        filled += got > 0 ? (size_t)got : 0;
+    }
+    return filled;
+}
+
 static rlmr_status read_packed(rlmr_input *input, rlmr_error *err) {
-    int got = gzread(input->unpacker, input->buffer, sizeof input->buffer);
     int code = Z_OK;
+    input->bytes = unpack(input);
     const char *reason = gzerror(input->unpacker, &code);
-    input->bytes = got > 0 ? (size_t)got : 0;
-    /* A cut file gives its last bytes first; the error is met when nothing more comes. */
+    /* What comes before the damage is given first; the error stays, and is met when nothing more comes. */
     if (input->bytes > 0 || code == Z_OK || code == Z_STREAM_END) {
         return RLMR_OK;
     }

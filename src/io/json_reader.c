@@ -195,6 +195,7 @@ rlmr_status rlmr_json_read(const char *path, rlmr_json_token token, void *self, 
 
 typedef struct {
     rlmr_slice key;
+    bool numbers;
     bool wanted; /* the key just read is the one */
     char *value;
 } lookup;
@@ -209,16 +210,21 @@ static rlmr_status find_scalar(void *self, rlmr_json_kind kind, rlmr_slice text,
     }
     if (kind == RLMR_JSON_KEY) {
         look->wanted = rlmr_slice_equal(text, look->key);
-    } else if (look->wanted && (kind == RLMR_JSON_STRING || kind == RLMR_JSON_NUMBER)) {
+    } else if (look->wanted) {
+        /* Of a repeated key the last counts. */
         free(look->value);
+        look->value = NULL;
+        if (kind != RLMR_JSON_STRING && (kind != RLMR_JSON_NUMBER || !look->numbers)) {
+            return RLMR_OK;
+        }
         look->value = strndup(text.text, text.bytes);
         return look->value != NULL ? RLMR_OK : rlmr_error_set(err, RLMR_E_NOMEM, "no memory for a text");
     }
     return RLMR_OK;
 }
 
-rlmr_status rlmr_json_scalar(const char *path, const char *key, char **value, rlmr_error *err) {
-    lookup look = {.key = rlmr_slice_of(key)};
+rlmr_status rlmr_json_scalar(const char *path, const char *key, bool numbers, char **value, rlmr_error *err) {
+    lookup look = {.key = rlmr_slice_of(key), .numbers = numbers};
     rlmr_status status = rlmr_json_read(path, find_scalar, &look, NULL, err);
     if (status != RLMR_OK) {
         free(look.value);

@@ -241,7 +241,7 @@ static rlmr_status read_number(rlmr_memory *memory, const rlmr_csv_row *row, int
     }
     int exponent = csv_columns[column].kind == QUANTITY_US ? -3 : 0; /* to ms, rounded once */
     double number;
-    if (rlmr_decimal_to_double(cell, exponent, &number)) {
+    if (rlmr_decimal_to_double(cell, exponent, &number) && isfinite(number * memory->factor[column])) {
         *value = number * memory->factor[column];
         return RLMR_OK;
     }

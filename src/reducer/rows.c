@@ -69,6 +69,9 @@ static rlmr_status merge(cursor *cursors, rlmr_heap *heap, rlmr_rows *out, rlmr_
         if (status == RLMR_OK && least->at == least->rows->rows) {
             status = refill(least, err);
         }
+        if (status != RLMR_OK) {
+            break; /* the run may stand behind its block: it must not be compared any more */
+        }
         if (least->rows->rows == 0) {
             rlmr_heap_pop(heap);
         } else {
