@@ -743,7 +743,7 @@ static size_t compare_one(uint64_t *state, int events_count, int questions_count
     static event_text texts[EVENTS_MAX];
     static char fields[EVENTS_MAX][7][FIELD_BYTES];
     int names[QUESTIONS_MAX];
-    question questions[QUESTIONS_MAX];
+    question questions[QUESTIONS_MAX] = {0};
     answer answers[QUESTIONS_MAX];
     for (int i = 0; i < events_count; i++) {
         events[i] = random_event(state, times);
