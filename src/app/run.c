@@ -311,7 +311,8 @@ int rlmr_run(rlmr_options *options) {
     self.first = rlmr_comm_rank(self.comm) == 0;
     rlmr_cleanup_install(self.first);
     status = options->check ? check_only(&self, &error) : analyse(&self, &error);
-    if (status != RLMR_OK && self.first) {
+    /* A failure of MPI is not agreed: who has met it says so, and ends the others. */
+    if (status == RLMR_E_COMM || (status != RLMR_OK && self.first)) {
         rlmr_message(options->verbosity, RLMR_LEVEL_ERROR, "%s", error.message);
     }
     if (status == RLMR_OK && self.first) {
