@@ -76,7 +76,9 @@ static rlmr_status add_file(rlmr_capture *capture, rlmr_file_kind kind, const ch
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the DataMap");
     }
     free(file->path);
-    *file = (rlmr_file){.state = RLMR_FILE_UNUSED, .bytes = entry->bytes, .path = path};
+    /* What has the name but is no file is found out when it is read. */
+    int64_t bytes = entry->kind == RLMR_ENTRY_FILE ? entry->bytes : 0;
+    *file = (rlmr_file){.state = RLMR_FILE_UNUSED, .bytes = bytes, .path = path};
     return RLMR_OK;
 }
 
@@ -152,11 +154,10 @@ static rlmr_status read_top(rlmr_capture *capture, const char *path, const rlmr_
     for (size_t i = 0; i < top->count && status == RLMR_OK; i++) {
         const rlmr_entry *entry = &top->entries[i];
         int32_t rank;
-        if (entry->kind != RLMR_ENTRY_FILE) {
-            continue;
-        }
         if (strcmp(entry->name, "profiler_metadata.json") == 0) {
             status = add_file(capture, RLMR_FILE_profiler_metadata, path, entry, err);
+        } else if (entry->kind != RLMR_ENTRY_FILE) {
+            continue;
         } else if (rank_in_name(entry->name, &rank)) {
             named++;
             capture->rank_id = rank;
@@ -241,8 +242,7 @@ static rlmr_status read_output(rlmr_capture *capture, const char *path, rlmr_err
     for (size_t i = 0; i < output.count && status == RLMR_OK; i++) {
         rlmr_file_kind kind;
         const rlmr_entry *entry = &output.entries[i];
-        if (entry->kind == RLMR_ENTRY_FILE && find_kind(entry->name, &kind) &&
-            capture->files[kind].state == RLMR_FILE_ABSENT) {
+        if (find_kind(entry->name, &kind) && capture->files[kind].state == RLMR_FILE_ABSENT) {
             any = true;
             status = add_file(capture, kind, path, entry, err);
         }

@@ -26,22 +26,22 @@ static void on_signal(int number) {
     _exit(1);
 }
 
-void rlmr_cleanup_install(bool speaks) {
-    this_process_speaks = speaks;
-    struct sigaction action = {.sa_handler = on_signal};
+static void set_handler(void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler};
     (void)sigfillset(&action.sa_mask);
     for (int i = 0; i < FATAL_SIGNALS; i++) {
         (void)sigaction(fatal_signals[i], &action, NULL);
     }
+}
+
+void rlmr_cleanup_install(bool speaks) {
+    this_process_speaks = speaks;
+    set_handler(on_signal);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 rlmr_status rlmr_cleanup_file(const char *path, rlmr_error *err) {
-    file_is_set = 0;
-    if (path == NULL) {
-        return RLMR_OK;
-    }
     size_t bytes = strlen(path) + 1;
     if (bytes > sizeof file_to_remove) {
         return rlmr_error_set(err, RLMR_E_OUTPUT, "the path of the output is longer than %zu bytes",
@@ -52,11 +52,7 @@ rlmr_status rlmr_cleanup_file(const char *path, rlmr_error *err) {
     return RLMR_OK;
 }
 
-void rlmr_cleanup_hold(bool hold) {
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (int i = 0; i < FATAL_SIGNALS; i++) {
-        (void)sigaddset(&set, fatal_signals[i]);
-    }
-    (void)sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+/* Ignored, not blocked: MPI has threads of its own, and a mask is of one thread. */
+void rlmr_cleanup_end(void) {
+    set_handler(SIG_IGN);
 }

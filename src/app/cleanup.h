@@ -13,10 +13,11 @@
  *  @param speaks this process prints the message */
 void rlmr_cleanup_install(bool speaks);
 
-/** Remember the file to remove, NULL for none. @return OK or E_OUTPUT (longer than a path can be) */
+/** Remember the file to remove. @return OK or E_OUTPUT (longer than a path can be) */
 RLMR_MUST_CHECK rlmr_status rlmr_cleanup_file(const char *path, rlmr_error *err);
 
-/** Hold the signals back, so that a rename is done or not begun; then let them through again. */
-void rlmr_cleanup_hold(bool hold);
+/** The result is decided: from here to the end of the process the signals do nothing. So a rename is done or not begun, and
+ *  a process that mpirun ends because another has left before it does not contradict what it has said. */
+void rlmr_cleanup_end(void);
 
 #endif

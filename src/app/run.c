@@ -214,15 +214,13 @@ static rlmr_status create_file(run *self, rlmr_error *err) {
 
 /* On process 0: the file gets its name, or is gone. */
 static rlmr_status close_file(run *self, rlmr_status status, rlmr_error *err) {
-    rlmr_cleanup_hold(true);
+    rlmr_cleanup_end();
     if (status == RLMR_OK) {
         status = rlmr_hdf5_commit(self->file, err);
     } else {
         rlmr_hdf5_discard(self->file);
     }
     self->file = NULL;
-    status = rlmr_cleanup_file(NULL, NULL) == RLMR_OK ? status : RLMR_E_OUTPUT;
-    rlmr_cleanup_hold(false);
     return status;
 }
 
@@ -311,6 +309,7 @@ int rlmr_run(rlmr_options *options) {
     self.first = rlmr_comm_rank(self.comm) == 0;
     rlmr_cleanup_install(self.first);
     status = options->check ? check_only(&self, &error) : analyse(&self, &error);
+    rlmr_cleanup_end();
     /* A failure of MPI is not agreed: who has met it says so, and ends the others. */
     if (status == RLMR_E_COMM || (status != RLMR_OK && self.first)) {
         rlmr_message(options->verbosity, RLMR_LEVEL_ERROR, "%s", error.message);

@@ -111,7 +111,7 @@ static size_t unpack(rlmr_input *input) {
 static rlmr_status read_packed(rlmr_input *input, rlmr_error *err) {
     int code = Z_OK;
     input->bytes = unpack(input);
-    const char *reason = gzerror(input->unpacker, &code);
+    (void)gzerror(input->unpacker, &code);
     /* What comes before the damage is given first; the error stays, and is met when nothing more comes. */
     if (input->bytes > 0 || code == Z_OK || code == Z_STREAM_END) {
         return RLMR_OK;
@@ -122,8 +122,7 @@ static rlmr_status read_packed(rlmr_input *input, rlmr_error *err) {
     if (err != NULL && err->offset < 0) {
         err->offset = input->offset;
     }
-    return rlmr_error_set(err, RLMR_E_PARSE, "gzip data is damaged (%s) after %lld unpacked bytes", reason,
-                          (long long)input->offset);
+    return rlmr_error_set(err, RLMR_E_PARSE, "gzip data is %s", code == Z_BUF_ERROR ? "cut" : "damaged");
 }
 
 /* Bytes of the file itself that the last piece took. */

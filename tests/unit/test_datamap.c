@@ -591,7 +591,16 @@ static void test_some_files_have_several_names(void) {
     check_only_file("ascend_pytorch_profiler_1.db-wal", RLMR_FILE_profiler_db, false);
     check_only_file("trace_view.json.bak", RLMR_FILE_trace_view, false);
     check_only_file("Operator_Memory.csv", RLMR_FILE_operator_memory, false);
-    check_only_file("trace_view.json/file", RLMR_FILE_trace_view, false);
+}
+
+static void test_a_directory_with_the_name_of_a_file_is_not_absent(void) {
+    char *root = make_tree();
+    put_in(root, "x/a_ascend_pt", "profiler_info_3.json", "{}");
+    put_in(root, "x/a_ascend_pt", OUTPUT "trace_view.json/file", "abc");
+    rlmr_capture capture = read_capture(root, "x/a_ascend_pt");
+    check_file(&capture, RLMR_FILE_trace_view, "trace_view.json", 0);
+    rlmr_capture_release(&capture);
+    remove_tree(root);
 }
 
 static void test_a_plain_trace_goes_before_a_packed_one(void) {
@@ -900,6 +909,8 @@ CU_TestInfo rlmr_tests_datamap[] = {
     {"roles of the metadata make the groups", test_roles_of_the_metadata_make_the_groups},
     {"files are found by their names", test_files_are_found_by_their_names},
     {"some files have several names", test_some_files_have_several_names},
+    {"a directory with the name of a file is not absent",
+     test_a_directory_with_the_name_of_a_file_is_not_absent},
     {"a plain trace goes before a packed one", test_a_plain_trace_goes_before_a_packed_one},
     {"a capture without data is empty", test_a_capture_without_data_is_empty},
     {"raw data beside the output do not matter", test_raw_data_beside_the_output_do_not_matter},
