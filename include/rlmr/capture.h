@@ -104,8 +104,8 @@ void rlmr_capture_degrade(rlmr_capture *capture, rlmr_capture_status status);
  *  unknown */
 void rlmr_capture_damaged(rlmr_capture *capture, rlmr_file_kind kind, int64_t offset);
 
-/** Bytes of all files, the measure of a capture's work. */
-int64_t rlmr_capture_bytes(const rlmr_capture *capture);
+/** A rank: digits, 0 .. 2^31 - 1. @return false if the text is no rank */
+bool rlmr_capture_parse_rank(rlmr_slice text, int32_t *rank);
 
 /** Append to `out`, and take back, all that a DataMap entry holds. @return OK, E_NOMEM, E_PARSE (decode) */
 RLMR_MUST_CHECK rlmr_status rlmr_capture_encode(const rlmr_capture *capture, rlmr_bytes *out,

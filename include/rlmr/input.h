@@ -1,11 +1,10 @@
 /* layer: io */
-/** Reading a file piece by piece, and listing a directory. Inputs are opened read-only and never changed. */
+/** Reading a file piece by piece, and listing a directory. Inputs are opened read-only and never changed. Errors give
+ *  the reason without the path: what a capture's message holds must not depend on where the capture lies. */
 #ifndef RLMR_INPUT_H
 #define RLMR_INPUT_H
 
 #include "rlmr/stream.h"
-
-#include <sys/types.h>
 
 typedef struct rlmr_input rlmr_input;
 
@@ -36,8 +35,6 @@ typedef struct {
     char *name;
     rlmr_entry_kind kind; /**< a symbolic link to a file counts as the file */
     int64_t bytes;        /**< of a file */
-    dev_t device;
-    ino_t inode;
 } rlmr_entry;
 
 typedef struct {

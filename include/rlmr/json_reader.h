@@ -8,7 +8,7 @@
 /** Deepest nesting that is accepted; profiler output has less than 10. */
 #define RLMR_JSON_DEPTH_MAX 128
 
-/** Longest piece of memory for one text; stack texts have some 10 KB. */
+/** Longest piece of memory for one text, and for the texts of one event; stack texts have some 10 KB. */
 #define RLMR_JSON_TEXT_BYTES_MAX ((size_t)64 << 20)
 
 typedef enum {
@@ -38,9 +38,11 @@ RLMR_MUST_CHECK rlmr_status rlmr_json_read(const char *path, rlmr_json_token tok
 /** The text, or number, under a key of the object that the file holds.
  *
  *  @param numbers whether a number is taken too, as its digits
- *  @param value out: owned by the caller, free(); NULL if the key is absent or its value is of another type
+ *  @param present out: whether the key is there, with whatever value
+ *  @param value out: owned by the caller, free(); clean UTF-8, NUL-terminated; NULL if the key is absent or its value is
+ *               of another type
  *  @return as rlmr_json_read(); E_PARSE also if the file does not hold an object */
-RLMR_MUST_CHECK rlmr_status rlmr_json_scalar(const char *path, const char *key, bool numbers, char **value,
-                                             rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_json_scalar(const char *path, const char *key, bool numbers, bool *present,
+                                             char **value, rlmr_error *err);
 
 #endif

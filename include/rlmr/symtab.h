@@ -24,7 +24,7 @@ void rlmr_symtab_close(rlmr_symtab *tab);
 RLMR_MUST_CHECK rlmr_status rlmr_symtab_intern(rlmr_symtab *tab, rlmr_slice text, uint32_t *id,
                                                rlmr_error *err);
 
-/** As rlmr_symtab_intern() on the text with each byte that is not part of valid UTF-8, and each NUL, replaced
+/** As rlmr_symtab_intern() on the clean text (utf8.h): with each byte that is not part of valid UTF-8, and each NUL, replaced
  *  by U+FFFD (one for each maximal part of a character, as Unicode 3.9 recommends), since that is all a text
  *  column may hold.
  *

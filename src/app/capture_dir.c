@@ -3,6 +3,7 @@
 #include "rlmr/decimal.h"
 #include "rlmr/input.h"
 #include "rlmr/json_reader.h"
+#include "rlmr/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,12 @@ static rlmr_status read_path(const char *path, rlmr_capture *capture, rlmr_error
         parent--;
     }
     rlmr_status status = set_text(&capture->timestamp, stamp, strlen(stamp), err);
-    return status == RLMR_OK ? set_text(&capture->role, parent, (size_t)(parent_end - parent), err) : status;
+    if (status != RLMR_OK) {
+        return status;
+    }
+    /* Clean from the start, as in the table: roles that look the same there are the same. */
+    capture->role = rlmr_utf8_copy((rlmr_slice){parent, (size_t)(parent_end - parent)}, err);
+    return capture->role != NULL ? RLMR_OK : RLMR_E_NOMEM;
 }
 
 static rlmr_status add_file(rlmr_capture *capture, rlmr_file_kind kind, const char *directory,
@@ -82,15 +88,6 @@ static rlmr_status add_file(rlmr_capture *capture, rlmr_file_kind kind, const ch
     return RLMR_OK;
 }
 
-static bool parse_rank(const char *text, size_t bytes, int32_t *rank) {
-    int64_t value;
-    if (!rlmr_decimal_to_i64((rlmr_slice){text, bytes}, &value) || value < 0 || value > INT32_MAX) {
-        return false;
-    }
-    *rank = (int32_t)value;
-    return true;
-}
-
 /* The rank in "profiler_info_<rank>.json". */
 static bool rank_in_name(const char *name, int32_t *rank) {
     static const char start[] = "profiler_info_";
@@ -99,7 +96,8 @@ static bool rank_in_name(const char *name, int32_t *rank) {
     }
     const char *digits = name + sizeof start - 1;
     size_t count = digits_at(digits);
-    return count > 0 && strcmp(digits + count, ".json") == 0 && parse_rank(digits, count, rank);
+    return count > 0 && strcmp(digits + count, ".json") == 0 &&
+           rlmr_capture_parse_rank((rlmr_slice){digits, count}, rank);
 }
 
 static rlmr_status no_rank(rlmr_capture *capture, rlmr_error *err, const char *reason) {
@@ -111,12 +109,12 @@ static rlmr_status no_rank(rlmr_capture *capture, rlmr_error *err, const char *r
 /* A file that holds one object with a scalar we want. @param good out: false if it was damaged, which is
  * noted */
 static rlmr_status read_scalar(rlmr_capture *capture, rlmr_file_kind kind, const char *key, bool numbers,
-                               char **value, bool *good, rlmr_error *err) {
+                               bool *present, char **value, bool *good, rlmr_error *err) {
     rlmr_file *file = &capture->files[kind];
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     file->state = RLMR_FILE_READ;
-    rlmr_status status = rlmr_json_scalar(file->path, key, numbers, value, &trouble);
+    rlmr_status status = rlmr_json_scalar(file->path, key, numbers, present, value, &trouble);
     *good = status == RLMR_OK;
     if (status == RLMR_OK || status == RLMR_E_NOMEM) {
         return status == RLMR_OK ? status : rlmr_error_set(err, status, "%s", trouble.message);
@@ -131,14 +129,17 @@ static rlmr_status read_scalar(rlmr_capture *capture, rlmr_file_kind kind, const
 static rlmr_status rank_from_file(rlmr_capture *capture, rlmr_error *err) {
     char *text = NULL;
     bool good;
-    rlmr_status status = read_scalar(capture, RLMR_FILE_profiler_info, "rank_id", true, &text, &good, err);
+    bool present = false;
+    rlmr_status status =
+        read_scalar(capture, RLMR_FILE_profiler_info, "rank_id", true, &present, &text, &good, err);
     if (status == RLMR_OK && !good) {
         status = no_rank(capture, err, "profiler_info.json cannot be read");
-    } else if (status == RLMR_OK && text == NULL) {
+    } else if (status == RLMR_OK && !present) {
         capture->rank_id = 0;
         status = rlmr_capture_note(capture, err,
                                    "not distributed: profiler_info.json has no rank_id, taken as rank 0");
-    } else if (status == RLMR_OK && !parse_rank(text, strlen(text), &capture->rank_id)) {
+    } else if (status == RLMR_OK &&
+               (text == NULL || !rlmr_capture_parse_rank(rlmr_slice_of(text), &capture->rank_id))) {
         status = no_rank(capture, err, "rank_id in profiler_info.json is no rank");
     }
     free(text);
@@ -182,7 +183,9 @@ static rlmr_status read_role(rlmr_capture *capture, rlmr_error *err) {
     }
     char *role = NULL;
     bool good;
-    rlmr_status status = read_scalar(capture, RLMR_FILE_profiler_metadata, "role", false, &role, &good, err);
+    bool present = false;
+    rlmr_status status =
+        read_scalar(capture, RLMR_FILE_profiler_metadata, "role", false, &present, &role, &good, err);
     if (status == RLMR_OK && role != NULL && role[0] != '\0') {
         status = set_text(&capture->role, role, strlen(role), err);
     }
@@ -239,11 +242,15 @@ static rlmr_status read_output(rlmr_capture *capture, const char *path, rlmr_err
     /* Entries come by name: of two files of one kind the first counts, so a plain trace before a packed one.
      */
     bool any = false;
+    bool is_file[RLMR_FILES] = {false};
     for (size_t i = 0; i < output.count && status == RLMR_OK; i++) {
         rlmr_file_kind kind;
         const rlmr_entry *entry = &output.entries[i];
-        if (find_kind(entry->name, &kind) && capture->files[kind].state == RLMR_FILE_ABSENT) {
+        /* What is no file gives way to one. */
+        if (find_kind(entry->name, &kind) && (capture->files[kind].state == RLMR_FILE_ABSENT ||
+                                              (!is_file[kind] && entry->kind == RLMR_ENTRY_FILE))) {
             any = true;
+            is_file[kind] = entry->kind == RLMR_ENTRY_FILE;
             status = add_file(capture, kind, path, entry, err);
         }
     }
@@ -307,7 +314,7 @@ rlmr_status rlmr_capture_dir_read(const char *path, rlmr_capture *capture, rlmr_
     }
     if (status != RLMR_OK) {
         rlmr_capture_degrade(capture, RLMR_CAPTURE_FAILED);
-        return rlmr_capture_note(capture, err, "%s", trouble.message);
+        return rlmr_capture_note(capture, err, "the directory %s", trouble.message);
     }
     status = read_top(capture, path, &top, err);
     status = status == RLMR_OK ? read_role(capture, err) : status;

@@ -39,6 +39,7 @@ void rlmr_cleanup_install(bool speaks) {
     set_handler(on_signal);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGXFSZ, &ignore, NULL);
+    (void)sigaction(SIGPIPE, &ignore, NULL);
 }
 
 rlmr_status rlmr_cleanup_file(const char *path, rlmr_error *err) {

@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-/** Install the handlers, and let a write beyond the file size limit be an error, not a death.
+/** Install the handlers, and let a write beyond the file size limit, or into a closed pipe, be an
+ *  error, not a death.
  *  @param speaks this process prints the message */
 void rlmr_cleanup_install(bool speaks);
 

@@ -13,6 +13,9 @@
 
 #define SUFFIX "_ascend_pt"
 
+/* A sparse file may claim any size; so much is enough to share the work out, and sums of it fit. */
+#define FILE_WEIGHT_MAX ((int64_t)1 << 40)
+
 /* A growing list of owned paths. */
 typedef struct {
     char **paths;
@@ -75,7 +78,7 @@ static rlmr_status sort_entries(const char *path, const rlmr_directory *director
     return status;
 }
 
-/* Search all of `pending`; the first `roots` of them must be readable, a warning is enough for the others. */
+/* Search all of `pending`. The roots were readable before; a warning is enough for what lies below. */
 static rlmr_status search(path_list *pending, path_list *found, size_t *unreadable, int verbosity,
                           rlmr_error *err) {
     rlmr_status status = RLMR_OK;
@@ -89,7 +92,7 @@ static rlmr_status search(path_list *pending, path_list *found, size_t *unreadab
             status = sort_entries(path, &directory, pending, found, err);
             rlmr_directory_release(&directory);
         } else if (status == RLMR_E_INPUT) {
-            rlmr_message(verbosity, RLMR_LEVEL_WARNING, "not searched: %s", trouble.message);
+            rlmr_message(verbosity, RLMR_LEVEL_WARNING, "not searched: %s %s", path, trouble.message);
             (*unreadable)++;
             status = RLMR_OK;
         } else {
@@ -112,18 +115,15 @@ static rlmr_status add_root(const char *root, path_list *pending, path_list *fou
         free(path);
         return rlmr_error_set(err, RLMR_E_INPUT, "input %s: not a directory", root);
     }
-    if (is_capture_name(path)) {
-        return push_path(found, path, err);
-    }
     rlmr_directory readable;
     rlmr_status status = rlmr_directory_list(path, &readable, err);
     if (status != RLMR_OK) {
-        rlmr_error_prefix(err, "input ");
+        rlmr_error_prefix(err, "input %s ", root);
         free(path);
         return status;
     }
     rlmr_directory_release(&readable);
-    return push_path(pending, path, err);
+    return push_path(is_capture_name(path) ? found : pending, path, err);
 }
 
 static int compare_paths(const void *a, const void *b) {
@@ -314,8 +314,9 @@ void rlmr_datamap_release(rlmr_datamap *map) {
 int64_t rlmr_datamap_weight(const rlmr_capture *capture, const rlmr_map_options *options) {
     int64_t bytes = 0;
     for (rlmr_file_kind kind = 0; kind < RLMR_FILES; kind++) {
-        bytes +=
+        int64_t file =
             rlmr_map_reads(options, kind) && capture->files[kind].bytes > 0 ? capture->files[kind].bytes : 0;
+        bytes += file < FILE_WEIGHT_MAX ? file : FILE_WEIGHT_MAX;
     }
     return bytes;
 }

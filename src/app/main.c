@@ -40,12 +40,12 @@ static int run_with(rlmr_options *options, rlmr_parsed parsed, const rlmr_error 
         if (!rlmr_message_silent()) {
             rlmr_options_help();
         }
-        return 0;
+        return rlmr_message_flush(0) ? 0 : 1;
     case RLMR_PARSED_VERSION:
         if (!rlmr_message_silent()) {
             printf("rl-insight-mr %s\n", RLMR_VERSION);
         }
-        return 0;
+        return rlmr_message_flush(0) ? 0 : 1;
     case RLMR_PARSED_ERROR:
         return refuse_usage(err);
     case RLMR_PARSED_RUN:

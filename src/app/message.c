@@ -1,5 +1,6 @@
 #include "message.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,14 @@ void rlmr_message(int verbosity, rlmr_level level, const char *format, ...) {
                   safe == NULL ? "(no memory for the message)" : safe);
     free(safe);
     free(bytes < 0 ? NULL : text);
+}
+
+bool rlmr_message_flush(int verbosity) {
+    bool good = fflush(stdout) == 0 && ferror(stdout) == 0;
+    if (!good) {
+        rlmr_message(verbosity, RLMR_LEVEL_ERROR, "standard output cannot be written: %s", strerror(errno));
+    }
+    return good;
 }
 
 bool rlmr_message_silent(void) {

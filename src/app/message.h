@@ -16,6 +16,9 @@ void rlmr_message_put(FILE *stream, const char *text);
  *  @param verbosity -1 shows warnings and errors, 0 also info, 1 all */
 RLMR_PRINTF(3, 4) void rlmr_message(int verbosity, rlmr_level level, const char *format, ...);
 
+/** Write out standard output. @return false, after a message, if that fails */
+bool rlmr_message_flush(int verbosity);
+
 /** True if this process is to stay silent before MPI has started, because it is not the first. */
 bool rlmr_message_silent(void);
 

@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include "rlmr/decimal.h"
+#include "rlmr/utf8.h"
 #include "rlmr/version.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
       "all, or of memory, step_trace, communication_time,\ncommunication_matrix, summary, timeline "         \
       "(default all);\nonly memory is built yet")                                                            \
     X(RANK_LIST, 0, "rank-list", "LIST", "all, or ranks and ranges such as 0,2,8-15 (default all)")          \
-    X(ROLE, 0, "role", "LIST", "only these roles (default all)")                                             \
+    X(ROLE, 0, "role", "LIST", "all, or only these roles (default all)")                                     \
     X(MATCH, 0, "match", "POLICY",                                                                           \
       "how a record finds its call stack: best, nearest,\nenclosing (default best)")                         \
     X(TIME_OFFSET, 0, "time-offset", "US", "microseconds added to trace times before matching")              \
@@ -176,24 +177,15 @@ static rlmr_status set_mode(rlmr_options *options, const char *list, rlmr_error 
     return replace_text(&options->mode, normal, err);
 }
 
-static bool parse_rank(const char *text, size_t bytes, int32_t *rank) {
-    int64_t value;
-    if (bytes == 0 || text[0] < '0' || text[0] > '9' ||
-        !rlmr_decimal_to_i64((rlmr_slice){text, bytes}, &value) || value > INT32_MAX) {
-        return false;
-    }
-    *rank = (int32_t)value;
-    return true;
-}
-
 static rlmr_status add_ranks(rlmr_options *options, const char *item, size_t bytes, rlmr_error *err) {
     rlmr_rank_range range;
     const char *dash = memchr(item, '-', bytes);
     size_t first = dash == NULL ? bytes : (size_t)(dash - item);
-    bool good = parse_rank(item, first, &range.first);
+    bool good = rlmr_capture_parse_rank((rlmr_slice){item, first}, &range.first);
     range.last = range.first;
     if (good && dash != NULL) {
-        good = parse_rank(dash + 1, bytes - first - 1, &range.last) && range.last >= range.first;
+        good = rlmr_capture_parse_rank((rlmr_slice){dash + 1, bytes - first - 1}, &range.last) &&
+               range.last >= range.first;
     }
     if (!good) {
         return rlmr_error_set(err, RLMR_E_USAGE, "--rank-list has no rank or range in '%.*s'", (int)bytes,
@@ -268,11 +260,22 @@ static void forget_roles(rlmr_options *options) {
 }
 
 static rlmr_status add_role(rlmr_options *options, const char *role, size_t bytes, rlmr_error *err) {
-    char *copy = strndup(role, bytes);
-    rlmr_status status = copy == NULL ? rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the options")
-                                      : append_text(&options->roles, &options->roles_count, copy, err);
+    char *copy = rlmr_utf8_copy((rlmr_slice){role, bytes}, err); /* as roles are in the DataMap */
+    rlmr_status status =
+        copy == NULL ? RLMR_E_NOMEM : append_text(&options->roles, &options->roles_count, copy, err);
     free(copy);
     return status;
+}
+
+static rlmr_status set_role(rlmr_options *options, const char *list, rlmr_error *err) {
+    forget_roles(options); /* as for every option, the last one counts */
+    char *clean = rlmr_utf8_copy(rlmr_slice_of(list), err);
+    if (clean == NULL) {
+        return RLMR_E_NOMEM;
+    }
+    free(options->role);
+    options->role = clean;
+    return strcmp(list, "all") == 0 ? RLMR_OK : for_each_item("role", list, options, add_role, err);
 }
 
 static rlmr_status set_offset(rlmr_options *options, const char *text, rlmr_error *err) {
@@ -295,9 +298,7 @@ static rlmr_status set_option(rlmr_options *options, int id, const char *value, 
     case OPTION_RANK_LIST:
         return set_rank_list(options, value, err);
     case OPTION_ROLE:
-        forget_roles(options); /* as for every option, the last one counts */
-        status = replace_text(&options->role, value, err);
-        return status == RLMR_OK ? for_each_item("role", value, options, add_role, err) : status;
+        return set_role(options, value, err);
     case OPTION_MATCH:
         status = choose("match", value, match_names, RLMR_MATCH_COUNT, &choice, err);
         options->map.match = (rlmr_match_policy)choice;
@@ -365,8 +366,11 @@ static rlmr_status usage_error(int found, char **argv, rlmr_error *err) {
     if (found == ':') {
         return rlmr_error_set(err, RLMR_E_USAGE, "option %s needs an argument", word);
     }
-    if (optopt > 0 && optopt < OPTION_BASE) {
+    if (optopt > 0 && optopt < 0x7f) {
         return rlmr_error_set(err, RLMR_E_USAGE, "unknown option -%c", optopt);
+    }
+    if (optopt != 0 && optopt < OPTION_BASE) {
+        return rlmr_error_set(err, RLMR_E_USAGE, "unknown option, not of ASCII");
     }
     if (optopt > OPTION_BASE) {
         return rlmr_error_set(err, RLMR_E_USAGE, "option %s takes no argument", word);
@@ -454,6 +458,10 @@ rlmr_status rlmr_options_read_list(rlmr_options *options, rlmr_error *err) {
         (void)fclose(file);
     }
     return status;
+}
+
+const char *rlmr_options_match(const rlmr_options *options) {
+    return match_names[options->map.match];
 }
 
 bool rlmr_options_wants_rank(const rlmr_options *options, int32_t rank_id) {

@@ -44,6 +44,9 @@ void rlmr_options_help(void);
 /** Append the roots of --input-list. @return OK, E_NOMEM, E_INPUT */
 RLMR_MUST_CHECK rlmr_status rlmr_options_read_list(rlmr_options *options, rlmr_error *err);
 
+/** The word of --match. */
+const char *rlmr_options_match(const rlmr_options *options);
+
 bool rlmr_options_wants_rank(const rlmr_options *options, int32_t rank_id);
 bool rlmr_options_wants_role(const rlmr_options *options, const char *role);
 

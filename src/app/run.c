@@ -186,14 +186,12 @@ static rlmr_status add_up(run *self, rlmr_error *err) {
 }
 
 static rlmr_status write_attributes(const run *self, rlmr_error *err) {
-#define MATCH_NAME(name, text) text,
-    static const char *const match_names[] = {RLMR_MATCH_POLICIES(MATCH_NAME)};
     const rlmr_options *options = self->options;
     const struct {
         const char *name;
         const char *value;
     } texts[] = {{"format", "rl-insight-mr"},       {"producer", "rl-insight-mr " RLMR_VERSION},
-                 {"mode", options->mode},           {"match", match_names[options->map.match]},
+                 {"mode", options->mode},           {"match", rlmr_options_match(options)},
                  {"rank_list", options->rank_list}, {"role", options->role},
                  {"parallel_strategy", ""}};
     rlmr_status status = rlmr_hdf5_attribute_i64(self->file, "format_version", FORMAT_VERSION, err);
@@ -214,7 +212,6 @@ static rlmr_status create_file(run *self, rlmr_error *err) {
 
 /* On process 0: the file gets its name, or is gone. */
 static rlmr_status close_file(run *self, rlmr_status status, rlmr_error *err) {
-    rlmr_cleanup_end();
     if (status == RLMR_OK) {
         status = rlmr_hdf5_commit(self->file, err);
     } else {
@@ -282,6 +279,7 @@ static rlmr_status analyse(run *self, rlmr_error *err) {
     status = status == RLMR_OK ? map_captures(self, err) : status;
     status = status == RLMR_OK ? add_up(self, err) : status;
     status = status == RLMR_OK ? reduce_tables(self, err) : status;
+    rlmr_cleanup_end(); /* on all processes: one that leaves now would take process 0 with it */
     if (self->file != NULL) {
         status = close_file(self, status, err);
     }
@@ -302,6 +300,9 @@ int rlmr_run(rlmr_options *options) {
     rlmr_error error;
     rlmr_error_clear(&error);
     rlmr_status status = rlmr_comm_open(self.message_bytes, &self.comm, &error);
+    if (status != RLMR_OK && rlmr_message_silent()) {
+        return rlmr_status_exit_code(status);
+    }
     if (status != RLMR_OK) {
         rlmr_message(options->verbosity, RLMR_LEVEL_ERROR, "%s", error.message);
         return rlmr_status_exit_code(status);
@@ -318,13 +319,15 @@ int rlmr_run(rlmr_options *options) {
         print_summary(&self);
     }
     /* mpirun ends the others when a process ends with an error: all must have been said before MPI ends. */
-    (void)fflush(stdout);
-    (void)fflush(stderr);
+    bool said = rlmr_message_flush(options->verbosity);
     if (status == RLMR_E_COMM) {
         rlmr_comm_abort(self.comm, rlmr_status_exit_code(status));
     }
     rlmr_datamap_release(&self.mine);
     rlmr_partial_release(&self.partial);
     rlmr_comm_close(self.comm);
-    return exit_code(&self, status);
+    int code = exit_code(&self, status);
+    return said || !options->check
+               ? code
+               : rlmr_status_exit_code(RLMR_E_OUTPUT); /* the list is all that --check makes */
 }

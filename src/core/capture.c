@@ -1,5 +1,7 @@
 #include "rlmr/capture.h"
 
+#include "rlmr/decimal.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,12 +94,14 @@ void rlmr_capture_damaged(rlmr_capture *capture, rlmr_file_kind kind, int64_t of
     rlmr_capture_degrade(capture, RLMR_CAPTURE_PARTIAL);
 }
 
-int64_t rlmr_capture_bytes(const rlmr_capture *capture) {
-    int64_t bytes = 0;
-    for (int kind = 0; kind < RLMR_FILES; kind++) {
-        bytes += capture->files[kind].bytes > 0 ? capture->files[kind].bytes : 0;
+bool rlmr_capture_parse_rank(rlmr_slice text, int32_t *rank) {
+    int64_t value;
+    bool digit_first = text.bytes > 0 && text.text[0] >= '0' && text.text[0] <= '9';
+    if (!digit_first || !rlmr_decimal_to_i64(text, &value) || value > INT32_MAX) {
+        return false;
     }
-    return bytes;
+    *rank = (int32_t)value;
+    return true;
 }
 
 /* The number fields of a capture, in their order on the wire. */

@@ -1,5 +1,7 @@
 #include "rlmr/symtab.h"
 
+#include "rlmr/utf8.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,81 +196,16 @@ uint32_t rlmr_symtab_count(const rlmr_symtab *tab) {
     return tab->count;
 }
 
-/* Well-formed byte sequences of Unicode 15, table 3-7: the range of the second byte depends on the first. */
-static size_t sequence_bytes(uint8_t lead, uint8_t *low, uint8_t *high) {
-    *low = 0x80;
-    *high = 0xBF;
-    if (lead >= 0xC2 && lead <= 0xDF) {
-        return 2;
-    }
-    if (lead >= 0xE0 && lead <= 0xEF) {
-        *low = lead == 0xE0 ? 0xA0 : 0x80;
-        *high = lead == 0xED ? 0x9F : 0xBF;
-        return 3;
-    }
-    if (lead >= 0xF0 && lead <= 0xF4) {
-        *low = lead == 0xF0 ? 0x90 : 0x80;
-        *high = lead == 0xF4 ? 0x8F : 0xBF;
-        return 4;
-    }
-    return 0;
-}
-
-/* Bytes of the character at `text`, or of the maximal part of one that is broken there; *good says which. */
-static size_t next_character(const uint8_t *text, size_t bytes, bool *good) {
-    if (text[0] < 0x80) {
-        *good = text[0] != 0;
-        return 1;
-    }
-    uint8_t low;
-    uint8_t high;
-    size_t want = sequence_bytes(text[0], &low, &high);
-    size_t have = 1;
-    while (have < want && have < bytes && text[have] >= low && text[have] <= high) {
-        have++;
-        low = 0x80;
-        high = 0xBF;
-    }
-    *good = want != 0 && have == want;
-    return have;
-}
-
-static size_t valid_prefix(rlmr_slice text) {
-    const uint8_t *bytes = (const uint8_t *)text.text;
-    size_t at = 0;
-    while (at < text.bytes) {
-        if (bytes[at] >= 0x01 && bytes[at] < 0x80) {
-            at++;
-            continue;
-        }
-        bool good;
-        size_t length = next_character(bytes + at, text.bytes - at, &good);
-        if (!good) {
-            break;
-        }
-        at += length;
-    }
-    return at;
-}
-
 rlmr_status rlmr_symtab_intern_utf8(rlmr_symtab *tab, rlmr_slice text, uint32_t *id, bool *replaced,
                                     rlmr_error *err) {
-    size_t at = valid_prefix(text);
-    if (at == text.bytes) {
+    if (rlmr_utf8_is_clean(text)) {
         return rlmr_symtab_intern(tab, text, id, err);
     }
     if (replaced != NULL) {
         *replaced = true;
     }
     rlmr_bytes_clear(&tab->clean);
-    rlmr_status status = rlmr_bytes_append(&tab->clean, text.text, at, err);
-    while (status == RLMR_OK && at < text.bytes) {
-        bool good;
-        size_t length = next_character((const uint8_t *)text.text + at, text.bytes - at, &good);
-        status = good ? rlmr_bytes_append(&tab->clean, text.text + at, length, err)
-                      : rlmr_bytes_append(&tab->clean, "\xEF\xBF\xBD", 3, err);
-        at += length;
-    }
+    rlmr_status status = rlmr_utf8_clean(text, &tab->clean, err);
     if (status == RLMR_OK) {
         status =
             rlmr_symtab_intern(tab, (rlmr_slice){(const char *)tab->clean.data, tab->clean.bytes}, id, err);

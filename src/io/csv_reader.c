@@ -83,13 +83,13 @@ static void *bounded_realloc(void *old, size_t bytes) {
     return bytes > RLMR_CSV_ROW_BYTES_MAX ? NULL : realloc(old, bytes);
 }
 
-/* Bytes up to and with the first line end, LF, CRLF or CR, or all. */
-static size_t line_bytes(const char *text, size_t bytes) {
-    const char *feed = memchr(text, '\n', bytes);
-    size_t length = feed == NULL ? bytes : (size_t)(feed - text) + 1;
-    const char *carriage = memchr(text, '\r', length);
+/* Bytes from `line` up to and with its end, LF, CRLF or CR, or all. `feed` is the next LF, NULL for none: it is kept from
+ * line to line, since looking for it anew behind each CR would be quadratic. */
+static size_t line_bytes(const char *line, const char *end, const char *feed) {
+    size_t length = (size_t)((feed == NULL ? end : feed + 1) - line);
+    const char *carriage = memchr(line, '\r', length);
     bool pair = carriage != NULL && carriage + 1 == feed;
-    return carriage == NULL || pair ? length : (size_t)(carriage - text) + 1;
+    return carriage == NULL || pair ? length : (size_t)(carriage - line) + 1;
 }
 
 static bool is_blank_line(const char *text, size_t bytes) {
@@ -102,17 +102,21 @@ static bool is_blank_line(const char *text, size_t bytes) {
 
 /* Line by line, since libcsv does not say where in the input a row begins. */
 static rlmr_status parse_lines(reader *self, struct csv_parser *parser, rlmr_slice piece, int64_t offset) {
-    size_t at = 0;
-    while (at < piece.bytes && self->status == RLMR_OK) {
-        size_t length = line_bytes(piece.text + at, piece.bytes - at);
-        if (!self->row_open && !is_blank_line(piece.text + at, length)) {
-            self->row.offset = offset + (int64_t)at;
+    const char *end = piece.text + piece.bytes;
+    const char *feed = memchr(piece.text, '\n', piece.bytes);
+    for (const char *line = piece.text; line < end && self->status == RLMR_OK;) {
+        size_t length = line_bytes(line, end, feed);
+        if (!self->row_open && !is_blank_line(line, length)) {
+            self->row.offset = offset + (line - piece.text);
             self->row_open = true;
         }
-        if (csv_parse(parser, piece.text + at, length, on_cell, on_row_end, self) != length) {
+        if (csv_parse(parser, line, length, on_cell, on_row_end, self) != length) {
             return over_limit(self);
         }
-        at += length;
+        line += length;
+        if (feed != NULL && feed < line) {
+            feed = memchr(line, '\n', (size_t)(end - line));
+        }
     }
     return self->status;
 }
@@ -160,7 +164,7 @@ rlmr_status rlmr_csv_read(const char *path, rlmr_on_row on_row, void *self, cons
     state.ends = malloc(RLMR_CSV_CELLS_MAX * sizeof *state.ends);
     state.cells = malloc(RLMR_CSV_CELLS_MAX * sizeof *state.cells);
     if (state.ends == NULL || state.cells == NULL) {
-        status = rlmr_error_set(err, RLMR_E_NOMEM, "%s: no memory to read it", path);
+        status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory to read rows");
     } else {
         state.row.cells = state.cells;
         status = parse_file(&state, &parser, input);

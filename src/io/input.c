@@ -17,7 +17,6 @@
 
 struct rlmr_input {
     const rlmr_meter *meter;
-    char *path;
     int fd;
     gzFile unpacker; /* of a .gz file, owns fd; else NULL */
     int64_t packed;  /* bytes of a .gz file told to the meter */
@@ -26,13 +25,13 @@ struct rlmr_input {
     char buffer[PIECE_BYTES];
 };
 
-static rlmr_status check_regular(int fd, const char *path, rlmr_error *err) {
+static rlmr_status check_regular(int fd, rlmr_error *err) {
     struct stat info;
     if (fstat(fd, &info) != 0) {
-        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "%s", path);
+        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be opened");
     }
     if (!S_ISREG(info.st_mode)) {
-        return rlmr_error_set(err, RLMR_E_INPUT, "%s: not a regular file", path);
+        return rlmr_error_set(err, RLMR_E_INPUT, "not a regular file");
     }
     return RLMR_OK;
 }
@@ -45,22 +44,18 @@ static bool is_packed(const char *path) {
 rlmr_status rlmr_input_open(const char *path, const rlmr_meter *meter, rlmr_input **out, rlmr_error *err) {
     *out = NULL;
     rlmr_input *input = malloc(sizeof *input);
-    char *copy = strdup(path);
-    if (input == NULL || copy == NULL) {
-        free(input);
-        free(copy);
-        return rlmr_error_set(err, RLMR_E_NOMEM, "%s: no memory to read it", path);
+    if (input == NULL) {
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to read a file");
     }
-    *input = (rlmr_input){.meter = meter, .path = copy};
+    *input = (rlmr_input){.meter = meter};
     /* O_NONBLOCK: opening a FIFO that nobody writes must not hang. */
     input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    rlmr_status status = input->fd < 0 ? rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "%s", path)
-                                       : check_regular(input->fd, path, err);
+    rlmr_status status = input->fd < 0 ? rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be opened")
+                                       : check_regular(input->fd, err);
     if (status == RLMR_OK && is_packed(path)) {
         input->unpacker = gzdopen(input->fd, "rb");
-        status = input->unpacker != NULL
-                     ? RLMR_OK
-                     : rlmr_error_set(err, RLMR_E_NOMEM, "%s: no memory to unpack it", path);
+        status = input->unpacker != NULL ? RLMR_OK
+                                         : rlmr_error_set(err, RLMR_E_NOMEM, "no memory to unpack a file");
     }
     if (status != RLMR_OK) {
         rlmr_input_close(input);
@@ -80,7 +75,6 @@ void rlmr_input_close(rlmr_input *input) {
     } else if (input->fd >= 0) {
         (void)close(input->fd);
     }
-    free(input->path);
     free(input);
 }
 
@@ -90,7 +84,7 @@ static rlmr_status read_plain(rlmr_input *input, rlmr_error *err) {
         got = read(input->fd, input->buffer, sizeof input->buffer);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
-        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "%s: reading at byte %lld", input->path,
+        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be read at byte %lld",
                                     (long long)input->offset);
     }
     input->bytes = (size_t)got;
@@ -117,7 +111,7 @@ static rlmr_status read_packed(rlmr_input *input, rlmr_error *err) {
         return RLMR_OK;
     }
     if (code == Z_ERRNO) {
-        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "%s: reading", input->path);
+        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be read");
     }
     if (err != NULL && err->offset < 0) {
         err->offset = input->offset;
@@ -162,12 +156,14 @@ static rlmr_entry_kind kind_of(int directory, const char *name, struct stat *inf
     return S_ISREG(info->st_mode) ? RLMR_ENTRY_FILE : RLMR_ENTRY_OTHER;
 }
 
-static rlmr_status add_entry(rlmr_directory *out, size_t *capacity, int directory, const char *name,
+static rlmr_status add_entry(rlmr_directory *out, size_t *capacity, int directory, const struct dirent *item,
                              rlmr_error *err) {
-    struct stat info;
-    if (fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-        /* Removed since it was listed: as if it had never been there. */
-        return errno == ENOENT ? RLMR_OK : rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "%s", name);
+    struct stat info = {0};
+    rlmr_entry_kind kind = item->d_type == DT_DIR ? RLMR_ENTRY_DIRECTORY : RLMR_ENTRY_OTHER;
+    if (fstatat(directory, item->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+        kind = kind_of(directory, item->d_name, &info);
+    } else if (errno == ENOENT) {
+        return RLMR_OK; /* removed since it was listed: as if it had never been there */
     }
     if (out->count == *capacity) {
         size_t more = *capacity == 0 ? 16 : *capacity * 2;
@@ -179,11 +175,9 @@ static rlmr_status add_entry(rlmr_directory *out, size_t *capacity, int director
         *capacity = more;
     }
     rlmr_entry *entry = &out->entries[out->count];
-    entry->kind = kind_of(directory, name, &info);
+    entry->kind = kind;
     entry->bytes = (int64_t)info.st_size;
-    entry->device = info.st_dev;
-    entry->inode = info.st_ino;
-    entry->name = strdup(name);
+    entry->name = strdup(item->d_name);
     if (entry->name == NULL) {
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for a directory entry");
     }
@@ -199,18 +193,18 @@ rlmr_status rlmr_directory_list(const char *path, rlmr_directory *out, rlmr_erro
     *out = (rlmr_directory){0};
     DIR *directory = opendir(path);
     if (directory == NULL) {
-        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "%s", path);
+        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be opened");
     }
     size_t capacity = 0;
     rlmr_status status = RLMR_OK;
     const struct dirent *item;
     while (status == RLMR_OK && (errno = 0, item = readdir(directory)) != NULL) {
         if (strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0) {
-            status = add_entry(out, &capacity, dirfd(directory), item->d_name, err);
+            status = add_entry(out, &capacity, dirfd(directory), item, err);
         }
     }
     if (status == RLMR_OK && errno != 0) {
-        status = rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "%s: reading the directory", path);
+        status = rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be listed");
     }
     (void)closedir(directory);
     if (status != RLMR_OK) {

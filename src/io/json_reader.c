@@ -1,6 +1,7 @@
 #include "rlmr/json_reader.h"
 
 #include "rlmr/input.h"
+#include "rlmr/utf8.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -137,7 +138,10 @@ static yajl_status guarded_parse(reader *self, yajl_handle parser, rlmr_slice pi
 }
 
 static rlmr_status syntax_error(reader *self, yajl_handle parser) {
-    unsigned char *text = setjmp(self->no_memory) == 0 ? yajl_get_error(parser, 0, NULL, 0) : NULL;
+    if (setjmp(self->no_memory) != 0) {
+        return self->status;
+    }
+    unsigned char *text = yajl_get_error(parser, 0, NULL, 0);
     const char *reason = text == NULL ? "not JSON" : (const char *)text;
     rlmr_status status = rlmr_error_set(self->err, RLMR_E_PARSE, "%.*s", (int)strcspn(reason, "\n"), reason);
     if (text != NULL) {
@@ -196,7 +200,8 @@ rlmr_status rlmr_json_read(const char *path, rlmr_json_token token, void *self, 
 typedef struct {
     rlmr_slice key;
     bool numbers;
-    bool wanted; /* the key just read is the one */
+    bool wanted;  /* the key just read is the one */
+    bool present; /* it has been read */
     char *value;
 } lookup;
 
@@ -210,6 +215,7 @@ static rlmr_status find_scalar(void *self, rlmr_json_kind kind, rlmr_slice text,
     }
     if (kind == RLMR_JSON_KEY) {
         look->wanted = rlmr_slice_equal(text, look->key);
+        look->present = look->present || look->wanted;
     } else if (look->wanted) {
         /* Of a repeated key the last counts. */
         free(look->value);
@@ -217,13 +223,14 @@ static rlmr_status find_scalar(void *self, rlmr_json_kind kind, rlmr_slice text,
         if (kind != RLMR_JSON_STRING && (kind != RLMR_JSON_NUMBER || !look->numbers)) {
             return RLMR_OK;
         }
-        look->value = strndup(text.text, text.bytes);
-        return look->value != NULL ? RLMR_OK : rlmr_error_set(err, RLMR_E_NOMEM, "no memory for a text");
+        look->value = rlmr_utf8_copy(text, err);
+        return look->value != NULL ? RLMR_OK : RLMR_E_NOMEM;
     }
     return RLMR_OK;
 }
 
-rlmr_status rlmr_json_scalar(const char *path, const char *key, bool numbers, char **value, rlmr_error *err) {
+rlmr_status rlmr_json_scalar(const char *path, const char *key, bool numbers, bool *present, char **value,
+                             rlmr_error *err) {
     lookup look = {.key = rlmr_slice_of(key), .numbers = numbers};
     rlmr_status status = rlmr_json_read(path, find_scalar, &look, NULL, err);
     if (status != RLMR_OK) {
@@ -231,5 +238,6 @@ rlmr_status rlmr_json_scalar(const char *path, const char *key, bool numbers, ch
         look.value = NULL;
     }
     *value = look.value;
+    *present = look.present;
     return status;
 }

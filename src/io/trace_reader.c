@@ -77,6 +77,10 @@ static rlmr_status keep_value(trace *self, rlmr_json_kind kind, rlmr_slice text,
     if (kind != RLMR_JSON_STRING && (kind != RLMR_JSON_NUMBER || is_text_only(field))) {
         return RLMR_OK;
     }
+    if (text.bytes > RLMR_JSON_TEXT_BYTES_MAX - self->text.bytes) {
+        return rlmr_error_set(err, RLMR_E_LIMIT, "an event with more than %zu bytes of text",
+                              RLMR_JSON_TEXT_BYTES_MAX);
+    }
     self->start[field] = self->text.bytes;
     self->length[field] = text.bytes;
     return rlmr_bytes_append(&self->text, text.text, text.bytes, err);

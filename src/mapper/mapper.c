@@ -93,7 +93,7 @@ static rlmr_status read_trace(rlmr_capture *capture, rlmr_memory *memory, const 
     if (capture->events_skipped > 0) {
         rlmr_capture_damaged(capture, RLMR_FILE_trace_view, -1);
         status = rlmr_capture_note(capture, err,
-                                   "trace_view.json: %lld events without a readable ts or dur, or no objects",
+                                   "trace_view.json: %lld events without a readable ts, or no objects",
                                    (long long)capture->events_skipped);
     }
     return status;

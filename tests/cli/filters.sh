@@ -34,6 +34,8 @@ check_filter "ranges that overlap, in any order" 3 0,1,2,13,14,15 "$roles" --ran
 check_text "ranges that overlap: attributes are joined ranges" '"0-2,13-15" "all"' "$(attributes some.h5)"
 check_filter "a role with blanks" 1 "$ranks" "ref log prob" --role "ref log prob" --rank-list all
 check_text "a role with blanks: attributes" '"all" "ref log prob"' "$(attributes some.h5)"
+run_expecting 0 1 -q --force -o some.h5 --role all --rank-list all job
+check "all roles and all ranks: the same bytes" cmp all.h5 some.h5
 check_filter "two roles" 3 "$ranks" "Критик 评论家,actor" --role "Критик 评论家,actor"
 check_text "two roles: attributes" '"all" "Критик 评论家,actor"' "$(attributes some.h5)"
 check_filter "a role and a rank" 1 0 actor --role actor --rank-list 0

@@ -200,6 +200,8 @@ check_stopped() { # SENTENCE
     check_empty "$1"
 }
 
+# A second between SIGTERM and SIGKILL, which mpirun gives its processes, is not much on a busy machine.
+export OMPI_MCA_odls_base_sigkill_timeout=3
 for signal in TERM INT; do
     for processes in 1 2; do
         park "$processes" -o "$out/new.h5"
@@ -227,6 +229,7 @@ exec 7>&-
 check "SIGTERM to one of two processes ends the job" test "$exit_code" -ne 0
 check_old "SIGTERM to one of two processes, --force" "$inode"
 rm "$out/old.h5"
+unset OMPI_MCA_odls_base_sigkill_timeout
 
 # A signal at any other moment: the output is there and whole, and the run says so; or neither.
 for delay in 0.02 0.05 0.1 0.2 0.3; do

