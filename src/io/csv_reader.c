@@ -16,6 +16,7 @@ typedef struct {
     rlmr_slice *cells;
     rlmr_csv_row row;
     bool row_open; /* row.offset is that of the row being read */
+    bool mid_line; /* the last piece ended inside a line */
 } reader;
 
 static bool is_blank(char c) {
@@ -106,10 +107,11 @@ static rlmr_status parse_lines(reader *self, struct csv_parser *parser, rlmr_sli
     const char *feed = memchr(piece.text, '\n', piece.bytes);
     for (const char *line = piece.text; line < end && self->status == RLMR_OK;) {
         size_t length = line_bytes(line, end, feed);
-        if (!self->row_open && !is_blank_line(line, length)) {
+        if (!self->row_open && !self->mid_line) {
             self->row.offset = offset + (line - piece.text);
-            self->row_open = true;
         }
+        self->row_open = self->row_open || !is_blank_line(line, length);
+        self->mid_line = line[length - 1] != '\n' && line[length - 1] != '\r';
         if (csv_parse(parser, line, length, on_cell, on_row_end, self) != length) {
             return over_limit(self);
         }
