@@ -27,10 +27,11 @@ static int refuse_lost(void) {
 }
 
 static int refuse_usage(const rlmr_error *err) {
-    if (!rlmr_message_silent()) {
-        rlmr_message(0, RLMR_LEVEL_ERROR, "%s", err->message);
-        (void)fprintf(stderr, "Try 'rl-insight-mr --help'.\n");
+    if (rlmr_message_silent()) {
+        return 0; /* a launcher ends all when one fails: process 0 must live to say what is wrong, and fail */
     }
+    rlmr_message(0, RLMR_LEVEL_ERROR, "%s", err->message);
+    (void)fprintf(stderr, "Try 'rl-insight-mr --help'.\n");
     return rlmr_status_exit_code(err->code);
 }
 
