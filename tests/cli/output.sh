@@ -26,6 +26,12 @@ make_old() { # sets `inode`
     inode=$(stat -c %i "$out/old.h5")
 }
 
+# The number of a process that ended may by now be a stranger's: no signal goes to what is not known as ours.
+stranger=$(env -u TEST_MARK bash -c 'sleep 5 >/dev/null 2>&1 & echo $!')
+end_process KILL "$stranger"
+sleep 0.2
+check "a process that this script did not start gets no signal" grep -q "^State:.S" "/proc/$stranger/status"
+
 has_temporary() { [[ -n $(find "$out" -name '.*.tmp') ]]; }
 
 # A run that has begun its file and then waits for its list of inputs, until `feed`. It stays where a signal or a full
@@ -205,7 +211,7 @@ export OMPI_MCA_odls_base_sigkill_timeout=3
 for signal in TERM INT; do
     for processes in 1 2; do
         park "$processes" -o "$out/new.h5"
-        kill "-$signal" "$job"
+        end_process "$signal" "$job"
         await_job "${pids[@]}"
         exec 7>&-
         check_stopped "SIG$signal, np $processes, while it waits"
@@ -214,7 +220,7 @@ for signal in TERM INT; do
         park "$processes" -o "$out/new.h5"
         feed "$work/long"
         await "$patience_s" has_read_much || failed "np $processes does not read"
-        kill "-$signal" "$job"
+        end_process "$signal" "$job"
         await_job "${pids[@]}"
         check_stopped "SIG$signal, np $processes, while it reads"
         ((processes > 1)) || check_text "SIG$signal, np 1, while it reads: exit code" 1 "$exit_code"
@@ -223,7 +229,7 @@ done
 
 make_old
 park 2 --force -o "$out/old.h5"
-kill -TERM "${pids[1]}"
+end_process TERM "${pids[1]}"
 await_job "${pids[@]}"
 exec 7>&-
 check "SIGTERM to one of two processes ends the job" test "$exit_code" -ne 0
@@ -235,7 +241,7 @@ unset OMPI_MCA_odls_base_sigkill_timeout
 for delay in 0.02 0.05 0.1 0.2 0.3; do
     start 1 -q -o "$out/new.h5" "$profiles"
     sleep "$delay"
-    kill -TERM "$job" 2>/dev/null || true
+    end_process TERM "$job"
     await_job
     if ((exit_code == 0)); then
         check "SIGTERM after $delay s, too late: the output is whole" cmp "$work/whole.h5" "$out/new.h5"
@@ -254,11 +260,10 @@ if command -v strace >/dev/null && strace -qq -o /dev/null -e trace=none true 2>
         strace -qq -f -o "$work/strace" -e trace="$call" -e inject="$call:$delay=2000000" \
             "$binary" -q -o "$out/$output" "$profiles" >"$work/stdout" 2>"$work/stderr" </dev/null &
         job=$!
-        jobs_started+=("$job")
         await "$patience_s" eval "grep -qs '$call' '$work/strace' && compgen -G '$work/$sight' >/dev/null" ||
             failed "it does not come to $call"
         mapfile -t pids < <(processes_of_job)
-        kill -TERM "${pids[0]}"
+        end_process TERM "${pids[0]}"
         await_job "${pids[@]}"
         if ((exit_code == 0)); then
             check "SIGTERM $sentence, too late: the output is whole" cmp "$work/whole.h5" "$out/new.h5"
@@ -282,7 +287,7 @@ fi
 # No handler runs, so a temporary may stay; but nothing hangs, and nothing has the target's name.
 for victim in 0 1; do
     park 2 -o "$out/new.h5"
-    kill -KILL "${pids[victim]}"
+    end_process KILL "${pids[victim]}"
     await_job "${pids[@]}"
     exec 7>&-
     check "SIGKILL of process $victim of 2: the job fails (exit code $exit_code)" test "$exit_code" -ne 0
@@ -290,7 +295,7 @@ for victim in 0 1; do
     find "$out" -name '.*.tmp' -delete
 done
 park 1 -o "$out/new.h5"
-kill -KILL "$job"
+end_process KILL "$job"
 await_job 2>/dev/null
 exec 7>&-
 check_text "SIGKILL of a lone process: exit code, and no output" "137 " "$exit_code $(ls "$out")"

@@ -51,14 +51,29 @@ export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_
 
 work=$(mktemp -d)
 slurm=$work/slurm
+# From here on, also while it starts: no command of Slurm may reach the cluster that this machine may belong to.
+export SLURM_CONF=$slurm/slurm.conf
 
-running_pids() { # of the daemons that this test started; one that has ended but was not waited for does not count
-    local file pid
+is_daemon() { # PID_FILE TEXT: it names a running process whose command line, which the test gave it, has the text
+    local pid
+    pid=$(cat "$1" 2>/dev/null) && [[ -n $pid ]] && grep -qasF -- "$2" "/proc/$pid/cmdline"
+}
+
+running_daemons() { # pid files of daemons that this test started; one that has ended but was not waited for is none
+    local file
     for file in "$slurm"/*.pid; do
-        [[ -f $file ]] || continue
-        pid=$(<"$file")
-        if [[ -r /proc/$pid/status ]] && ! grep -q '^State:.[ZX]' "/proc/$pid/status"; then echo "$pid"; fi
+        if is_daemon "$file" "$SLURM_CONF"; then echo "$file"; fi
     done
+}
+
+# What is to be stopped is known by its pid file; a file whose number is by now another process's must not stay.
+forget_strangers() {
+    local file
+    for file in "$slurm"/*.pid; do
+        is_daemon "$file" "$SLURM_CONF" || rm -f "$file"
+    done
+    file=$slurm/munged.pidfile
+    [[ ! -f $file ]] || is_daemon "$(<"$file")" "--pid-file=$(<"$file")" || rm -f "$file"
 }
 
 stop_all() {
@@ -70,9 +85,10 @@ stop_all() {
         # the Slurm is ours alone, so every job in it is
         timeout 20 scancel --user=root
         for _ in {1..100}; do [[ -n $(timeout 5 squeue -h 2>/dev/null) ]] || break; sleep 0.2; done
+        forget_strangers
         "$slurm_here" stop "$slurm"
-        for _ in {1..100}; do [[ -n $(running_pids) ]] || break; sleep 0.2; done
-        [[ -z $(running_pids) ]] || echo "still running: $(running_pids)"
+        for _ in {1..100}; do [[ -n $(running_daemons) ]] || break; sleep 0.2; done
+        [[ -z $(running_daemons) ]] || echo "still running: $(running_daemons)"
     fi
     rm -rf "$work" 2>/dev/null || { sleep 1 && rm -rf "$work"; } # a daemon may save its state to the last
     exit "$status"
@@ -127,11 +143,19 @@ is_empty_dir() {
     }
 }
 
+mkdir "$slurm"
+sleep 60 &
+stranger=$!
+echo "$stranger" >"$slurm/slurmctld.pid"
+forget_strangers
+check "a pid file that names a stranger is not followed" test ! -e "$slurm/slurmctld.pid"
+if jobs -rp | grep -qx "$stranger"; then kill "$stranger"; fi
+wait "$stranger" || true
+
 "$slurm_here" start "$slurm" >"$work/start.log" 2>&1 || {
     cat "$work/start.log"
     exit 1
 }
-export SLURM_CONF=$slurm/slurm.conf
 [[ $(sinfo -h -o %D) = 2 ]]
 
 # --- The same bytes, whichever way it was started -----------------------------------------------------------

@@ -25,18 +25,17 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechan
 export LC_ALL=C.UTF-8
 
 failures=0
-jobs_started=()
+job=""
 disks_mounted=()
 work=$(mktemp -d)
+export TEST_MARK=$work # by which our processes are known: numbers of processes come again
 
 # Nothing of a failed script stays: neither its processes nor its files.
 clean_up() {
     local pid disk
-    for job in "${jobs_started[@]}"; do
-        if is_running "$job"; then
-            for pid in $(processes_of_job) "$job"; do kill -KILL "$pid" 2>/dev/null || true; done
-        fi
-    done
+    if [[ -n $job ]]; then
+        for pid in $(processes_of_job) "$job"; do end_process KILL "$pid"; done
+    fi
     for disk in "${disks_mounted[@]}"; do umount -l "$disk" 2>/dev/null || true; done
     rm -rf "$work"
 }
@@ -121,11 +120,20 @@ start() { # PROCESSES ARGUMENT...
     # what holds a FIFO open must not be inherited
     "${launch[@]}" "$binary" "$@" >"$work/stdout" 2>"$work/stderr" </dev/null 7>&- &
     job=$!
-    jobs_started+=("$job")
 }
 
-is_running() { # PID; one that has ended but was not waited for does not run
-    [[ -r /proc/$1/status ]] && ! grep -q '^State:.[ZX]' "/proc/$1/status" 2>/dev/null
+# Whether a process that this script has started runs; one that has ended but was not waited for does not.
+is_running() { # PID
+    local state
+    state=$(grep -sE '^(State|PPid):' "/proc/$1/status") || return 1
+    [[ ! $state =~ State:.[ZX] ]] || return 1
+    # before a child has become what it is to be, its environment is not known
+    [[ $state =~ PPid:.$$$ ]] || grep -qzsxF "TEST_MARK=$work" "/proc/$1/environ"
+}
+
+# Send a signal to a process that this script has started, and to no other.
+end_process() { # SIGNAL PID
+    if is_running "$2"; then kill "-$1" "$2" 2>/dev/null || true; fi
 }
 
 # The process ids of the program in `job`, in the order of their MPI ranks.
@@ -157,12 +165,14 @@ has_ended() { # PID...
 
 # Wait for `job` and all its processes: sets exit_code; what does not end is killed and a failure.
 await_job() { # [PID...]: processes of it that must be gone too
+    local pid
     exit_code=0
     if ! await "$patience_s" has_ended "$job" "$@"; then
         failed "still running after $patience_s s: $job $*"
-        kill -KILL "$job" "$@" 2>/dev/null || true
+        for pid in "$job" "$@"; do end_process KILL "$pid"; done
     fi
     wait "$job" || exit_code=$?
+    job=""
 }
 
 # --- Looking at what came out --------------------------------------------------------------------------------
