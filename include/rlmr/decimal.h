@@ -18,9 +18,9 @@
  *  @return false if `text` is no decimal number, or does not fit 64 bits */
 bool rlmr_decimal_us_to_ns(rlmr_slice text, int64_t *ns);
 
-/** As rlmr_decimal_us_to_ns() for a time stamp: with an exponent and fewer than 16 significant digits it is
- *  refused, since a spreadsheet has thrown the precision away. */
-bool rlmr_decimal_time_us_to_ns(rlmr_slice text, int64_t *ns);
+/** A time stamp as text, times 10^power, as ns (power 3: microseconds): as rlmr_decimal_us_to_ns(), but with an exponent and
+ *  fewer than 16 significant digits it is refused, since a spreadsheet has thrown the precision away. */
+bool rlmr_decimal_time_to_ns(rlmr_slice text, int power, int64_t *ns);
 
 /** The double nearest to text * 10^exponent, rounded once. @return false if `text` is no number or too great
  */

@@ -8,7 +8,7 @@
 
 typedef struct rlmr_input rlmr_input;
 
-/** Open a regular file; one whose name ends in .gz is unpacked while it is read (zlib).
+/** Open a regular file; one whose name ends in .gz is unpacked while it is read (zlib, one member or several).
  *  @param meter told of the file's own bytes with each piece, NULL for none; borrowed until close
  *  @param out owned by the caller, rlmr_input_close()
  *  @return OK, E_NOMEM, E_INPUT (absent, not readable, not a regular file) */
@@ -16,13 +16,25 @@ RLMR_MUST_CHECK rlmr_status rlmr_input_open(const char *path, const rlmr_meter *
                                             rlmr_error *err);
 void rlmr_input_close(rlmr_input *input);
 
-/** The next piece, valid until the next call; no bytes at the end of the file.
- *  @return OK, E_INPUT (read error), E_PARSE (damaged gzip data), or what the meter returned */
+/** Read the next piece; no bytes at the end of the file. What was got before stays valid only from the kept offset on, and
+ *  moves. How the file system delivers the bytes does not show: but for the last one all pieces of a file have one size.
+ *  @return OK, E_NOMEM, E_INPUT (read error, or the file has become shorter since it was opened), E_PARSE (damaged gzip data, or
+ *  something else behind it; err->offset says where), or what the meter returned */
 RLMR_MUST_CHECK rlmr_status rlmr_input_read(rlmr_input *input, rlmr_slice *piece, rlmr_error *err);
 
-/** Bytes in all pieces before the one read last: the offset of its first byte, in the unpacked text of a .gz
+/** Offset in the file of the first byte of the piece read last, and of the byte behind it; in the unpacked text of a .gz
  *  file. */
 int64_t rlmr_input_offset(const rlmr_input *input);
+int64_t rlmr_input_end(const rlmr_input *input);
+
+/** The piece read last, without the UTF-8 byte order mark with which the file may begin. */
+rlmr_slice rlmr_input_text(const rlmr_input *input);
+
+/** Have the next read, and only that, keep what was got from `offset` on, so that it can be looked at again. */
+void rlmr_input_keep(rlmr_input *input, int64_t offset);
+
+/** All bytes from `offset`, which is kept or in the last piece, to the end of that; valid until the next read. */
+rlmr_slice rlmr_input_from(const rlmr_input *input, int64_t offset);
 
 typedef enum {
     RLMR_ENTRY_FILE,

@@ -5,12 +5,6 @@
 
 #include "rlmr/stream.h"
 
-/** Deepest nesting that is accepted; profiler output has less than 10. */
-#define RLMR_JSON_DEPTH_MAX 128
-
-/** Longest piece of memory for one text, and for the texts of one event; stack texts have some 10 KB. */
-#define RLMR_JSON_TEXT_BYTES_MAX ((size_t)64 << 20)
-
 typedef enum {
     RLMR_JSON_OBJECT,     /**< { */
     RLMR_JSON_OBJECT_END, /**< } */

@@ -35,6 +35,12 @@ typedef struct {
     bool strict;            /**< damage is an error */
 } rlmr_map_options;
 
+/** Is told of every error in a capture's files, also of those that the capture's message only counts. */
+typedef struct {
+    void (*met)(void *self, const rlmr_capture *capture, const char *file, const char *text);
+    void *self;
+} rlmr_damage_log;
+
 /** What one process has mapped: the rows of all its captures. */
 typedef struct {
     rlmr_symtab *texts; /**< of the text columns of all tables */
@@ -45,8 +51,8 @@ typedef struct {
 RLMR_MUST_CHECK rlmr_status rlmr_partial_init(rlmr_partial *partial, rlmr_error *err);
 void rlmr_partial_release(rlmr_partial *partial);
 
-/** Whether the analyses chosen read files of a kind. */
-bool rlmr_map_reads(const rlmr_map_options *options, rlmr_file_kind kind);
+/** Whether the analyses chosen read this file of the capture; a database is read for what is not there as text. */
+bool rlmr_map_reads(const rlmr_map_options *options, const rlmr_capture *capture, rlmr_file_kind kind);
 
 /** Whether the analyses chosen make a table. */
 bool rlmr_map_makes(const rlmr_map_options *options, int table);
@@ -56,9 +62,11 @@ bool rlmr_map_makes(const rlmr_map_options *options, int table);
  *  What is wrong with the capture is kept in it (status, file states, counts, message) and is no error;
  *  nothing is read of a capture that is failed or empty already.
  *  @param meter told of all bytes read, may end the work
+ *  @param log   NULL for none
  *  @return OK, E_NOMEM, E_RANGE; with options->strict E_PARSE for a capture that is not ok or empty; or what
  *  the meter returned */
 RLMR_MUST_CHECK rlmr_status rlmr_map_capture(rlmr_capture *capture, const rlmr_map_options *options,
-                                             rlmr_partial *partial, const rlmr_meter *meter, rlmr_error *err);
+                                             rlmr_partial *partial, const rlmr_meter *meter,
+                                             const rlmr_damage_log *log, rlmr_error *err);
 
 #endif

@@ -21,6 +21,15 @@ typedef struct {
     void *self;
 } rlmr_meter;
 
+/** Is told of damage behind which reading goes on.
+ *
+ *  offset: the byte where it was met, -1 if that is not known; lost: whether an event or row is lost with it; reason:
+ *  one clause without a path, borrowed for the call. A status other than OK ends the reading. */
+typedef struct {
+    rlmr_status (*met)(void *self, int64_t offset, bool lost, const char *reason, rlmr_error *err);
+    void *self;
+} rlmr_damage;
+
 /** Where finished tables go: the HDF5 file, a report, or both. Calls for one table, in this order: begin(),
  *  categories() until every text column is complete, rows() until all are there, end().
  *

@@ -18,19 +18,24 @@ typedef struct {
     RLMR_EVENT_FIELDS(RLMR_EVENT_SLICE)
     RLMR_ARGS_FIELDS(RLMR_EVENT_SLICE)
     uint64_t number; /**< position in the file, from 0 */
+    int64_t offset;  /**< of its first byte, -1 if it does not come from a text */
 } rlmr_trace_event;
 
 typedef rlmr_status (*rlmr_on_event)(void *self, const rlmr_trace_event *event, rlmr_error *err);
 
-/** Read a trace: an array of events, or an object with the array under `traceEvents`. Each complete event is
- *  given to `on_event`, also when damage follows.
+/** Read a trace: an array of events, or an object with the array under `traceEvents`. Every complete event is given.
  *
- *  @param meter   NULL for none
- *  @param events  out: events given; right also after an error
- *  @param skipped out: elements that are no objects
- *  @return as rlmr_json_read(); E_PARSE also if there is no array of events, and what `on_event` returned */
+ *  Damage does not end the reading. An error within an event costs that event. Reading resumes at the next `{` that follows a
+ *  `,` (blanks allowed) and from which a complete object with a key `ph` or `name` parses; the token at fault may be that `{`, but
+ *  the damaged event's own may not. An element that is no object is damage too, and so is a file without an array of events.
+ *
+ *  @param damage told of each error, in the order of the file
+ *  @param meter  NULL for none
+ *  @param events out: events given; right also after an error
+ *  @return OK, also if the file is damaged; E_INPUT (cannot be opened or read), E_NOMEM, or what a callback or the meter
+ *          returned */
 RLMR_MUST_CHECK rlmr_status rlmr_trace_read(const char *path, rlmr_on_event on_event, void *self,
-                                            const rlmr_meter *meter, uint64_t *events, uint64_t *skipped,
-                                            rlmr_error *err);
+                                            const rlmr_damage *damage, const rlmr_meter *meter,
+                                            uint64_t *events, rlmr_error *err);
 
 #endif

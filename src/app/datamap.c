@@ -314,8 +314,9 @@ void rlmr_datamap_release(rlmr_datamap *map) {
 int64_t rlmr_datamap_weight(const rlmr_capture *capture, const rlmr_map_options *options) {
     int64_t bytes = 0;
     for (rlmr_file_kind kind = 0; kind < RLMR_FILES; kind++) {
-        int64_t file =
-            rlmr_map_reads(options, kind) && capture->files[kind].bytes > 0 ? capture->files[kind].bytes : 0;
+        int64_t file = rlmr_map_reads(options, capture, kind) && capture->files[kind].bytes > 0
+                           ? capture->files[kind].bytes
+                           : 0;
         bytes += file < FILE_WEIGHT_MAX ? file : FILE_WEIGHT_MAX;
     }
     return bytes;

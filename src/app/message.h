@@ -1,4 +1,4 @@
-/** Messages on stderr, each with its level, from process 0 alone. */
+/** Messages on stderr, each with its level: from process 0, but for debug messages about a capture. */
 #ifndef RLMR_MESSAGE_H
 #define RLMR_MESSAGE_H
 

@@ -164,13 +164,19 @@ static void tick(void *self, int64_t total_bytes_done) {
     rlmr_progress_update(&at->progress, total_bytes_done);
 }
 
+static void log_damage(void *self, const rlmr_capture *capture, const char *file, const char *text) {
+    const run *at = self;
+    rlmr_message(at->options->verbosity, RLMR_LEVEL_DEBUG, "capture %s: %s: %s", capture->path, file, text);
+}
+
 /* Collective. Map this process's captures, each process for itself. */
 static rlmr_status map_captures(run *self, rlmr_error *err) {
     rlmr_meter meter = {.advance = advance, .self = self};
+    rlmr_damage_log log = {.met = log_damage, .self = self};
     rlmr_status status = rlmr_partial_init(&self->partial, err);
     for (size_t i = 0; i < self->mine.count && status == RLMR_OK; i++) {
         rlmr_capture *capture = &self->mine.captures[i];
-        status = rlmr_map_capture(capture, &self->options->map, &self->partial, &meter, err);
+        status = rlmr_map_capture(capture, &self->options->map, &self->partial, &meter, &log, err);
         self->sum.statuses[capture->status]++;
         self->sum.bytes_read += capture->bytes_read;
     }

@@ -107,12 +107,12 @@ bool rlmr_decimal_us_to_ns(rlmr_slice text, int64_t *ns) {
     return parse(text, &number) && to_integer(&number, 3, ns);
 }
 
-bool rlmr_decimal_time_us_to_ns(rlmr_slice text, int64_t *ns) {
+bool rlmr_decimal_time_to_ns(rlmr_slice text, int power, int64_t *ns) {
     decimal number;
     if (!parse(text, &number) || (number.has_exponent && number.count < TIME_DIGITS_MIN)) {
         return false;
     }
-    return to_integer(&number, 3, ns);
+    return to_integer(&number, power, ns);
 }
 
 bool rlmr_decimal_to_double(rlmr_slice text, int exponent, double *value) {

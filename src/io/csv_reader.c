@@ -1,22 +1,33 @@
 #include "rlmr/csv_reader.h"
 
 #include "rlmr/input.h"
+#include "rlmr/limits.h"
 
 #include <csv.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* libcsv lengthens its buffer for a cell by so much. */
+#define CELL_STEP_BYTES 4096
+
 typedef struct {
     rlmr_on_row on_row;
     void *self;
+    const rlmr_damage *damage;
     rlmr_error *err;
     rlmr_status status; /* callbacks cannot stop libcsv: after an error they do nothing */
-    rlmr_bytes text;    /* cells of the row being read */
-    size_t *ends;       /* of each cell in text */
+    struct csv_parser parser;
+    rlmr_input *input;
+    rlmr_bytes text; /* cells of the row being read */
+    size_t *ends;    /* of each cell in text */
     rlmr_slice *cells;
     rlmr_csv_row row;
-    bool row_open; /* row.offset is that of the row being read */
-    bool mid_line; /* the last piece ended inside a line */
+    const char *excess; /* why the row is lost, NULL if it is not */
+    bool row_open;      /* row.offset is that of the row being read */
+    bool mid_line;      /* what was parsed ends inside a line */
+    bool skipping;      /* up to the end of the line, behind a lost row's beginning */
+    int64_t at;         /* offset of what is parsed next */
+    int64_t reread;     /* bytes parsed in vain behind damage */
 } reader;
 
 static bool is_blank(char c) {
@@ -37,27 +48,42 @@ static rlmr_slice strip(rlmr_slice cell) {
     return cell;
 }
 
-static rlmr_status over_limit(reader *self) {
-    rlmr_status status =
-        rlmr_error_set(self->err, RLMR_E_LIMIT, "row %llu has more than %d cells or %zu bytes",
-                       (unsigned long long)self->row.number, RLMR_CSV_CELLS_MAX, RLMR_CSV_ROW_BYTES_MAX);
-    if (self->err != NULL && self->err->offset < 0) {
-        self->err->offset = self->row.offset;
-    }
-    return status;
-}
-
 static void on_cell(void *text, size_t bytes, void *context) {
     reader *self = context;
-    if (self->status != RLMR_OK) {
+    if (self->status != RLMR_OK || self->excess != NULL) {
         return;
     }
-    if (self->row.count == RLMR_CSV_CELLS_MAX || bytes > RLMR_CSV_ROW_BYTES_MAX - self->text.bytes) {
-        self->status = over_limit(self);
-        return;
+    if (bytes > RLMR_LIMIT_CSV_CELL_BYTES) {
+        self->excess = "a cell with too many bytes" RLMR_LIMIT_TEXT(CSV_CELL_BYTES);
+    } else if (self->row.count == RLMR_LIMIT_CSV_COLUMNS) {
+        self->excess = "too many cells" RLMR_LIMIT_TEXT(CSV_COLUMNS);
+    } else {
+        self->status = rlmr_bytes_append(&self->text, text, bytes, self->err);
+        self->ends[self->row.count++] = self->text.bytes;
     }
-    self->status = rlmr_bytes_append(&self->text, text, bytes, self->err);
-    self->ends[self->row.count++] = self->text.bytes;
+}
+
+static void give_row(reader *self) {
+    size_t start = 0;
+    for (size_t i = 0; i < self->row.count; i++) {
+        const char *text = self->text.data == NULL ? "" : (const char *)self->text.data + start;
+        self->cells[i] = strip((rlmr_slice){.text = text, .bytes = self->ends[i] - start});
+        start = self->ends[i];
+    }
+    self->status = self->on_row(self->self, &self->row, self->err);
+}
+
+static void next_row(reader *self) {
+    self->row.number++;
+    self->row.count = 0;
+    self->row_open = false;
+    self->excess = NULL;
+    rlmr_bytes_clear(&self->text);
+}
+
+static void lose_row(reader *self, const char *reason) {
+    self->status = self->damage->met(self->damage->self, self->row.offset, true, reason, self->err);
+    next_row(self);
 }
 
 static void on_row_end(int ended_by, void *context) {
@@ -66,22 +92,12 @@ static void on_row_end(int ended_by, void *context) {
     if (self->status != RLMR_OK) {
         return;
     }
-    size_t start = 0;
-    for (size_t i = 0; i < self->row.count; i++) {
-        const char *text = self->text.data == NULL ? "" : (const char *)self->text.data + start;
-        self->cells[i] = strip((rlmr_slice){.text = text, .bytes = self->ends[i] - start});
-        start = self->ends[i];
+    if (self->excess != NULL) {
+        lose_row(self, self->excess);
+    } else {
+        give_row(self);
+        next_row(self);
     }
-    self->status = self->on_row(self->self, &self->row, self->err);
-    self->row.number++;
-    self->row.count = 0;
-    self->row_open = false;
-    rlmr_bytes_clear(&self->text);
-}
-
-/* libcsv gives its reallocation no context; a refusal is its CSV_ENOMEM, and means the limit. */
-static void *bounded_realloc(void *old, size_t bytes) {
-    return bytes > RLMR_CSV_ROW_BYTES_MAX ? NULL : realloc(old, bytes);
 }
 
 /* Bytes from `line` up to and with its end, LF, CRLF or CR, or all. `feed` is the next LF, NULL for none: it is kept from
@@ -101,80 +117,133 @@ static bool is_blank_line(const char *text, size_t bytes) {
     return at == bytes;
 }
 
-/* Line by line, since libcsv does not say where in the input a row begins. */
-static rlmr_status parse_lines(reader *self, struct csv_parser *parser, rlmr_slice piece, int64_t offset) {
-    const char *end = piece.text + piece.bytes;
-    const char *feed = memchr(piece.text, '\n', piece.bytes);
-    for (const char *line = piece.text; line < end && self->status == RLMR_OK;) {
+static void open_parser(reader *self) {
+    csv_free(&self->parser);
+    (void)csv_init(&self->parser, 0); /* takes no memory yet */
+    csv_set_realloc_func(&self->parser, realloc);
+    csv_set_blk_size(&self->parser, CELL_STEP_BYTES);
+    self->mid_line = false;
+}
+
+/* The row that has begun is lost, with all that was taken for it: reading resumes behind its first line. */
+static void restart(reader *self, const char *reason) {
+    self->reread += self->at - self->row.offset;
+    self->at = self->row.offset;
+    self->skipping = true;
+    open_parser(self);
+    lose_row(self, reason);
+    if (self->status == RLMR_OK && self->reread > RLMR_LIMIT_REREAD_BYTES) {
+        self->status =
+            rlmr_error_set(self->err, RLMR_E_LIMIT,
+                           "more than %d bytes read again behind damage" RLMR_LIMIT_TEXT(REREAD_BYTES),
+                           RLMR_LIMIT_REREAD_BYTES);
+    }
+}
+
+/* A line, or the part of one that is there. */
+static void parse_line(reader *self, const char *line, size_t length) {
+    bool ended = line[length - 1] == '\n' || line[length - 1] == '\r';
+    if (self->skipping) {
+        self->skipping = !ended;
+        self->at += (int64_t)length;
+        return;
+    }
+    if (!self->row_open && !self->mid_line) {
+        self->row.offset = self->at;
+    }
+    self->row_open = self->row_open || !is_blank_line(line, length);
+    if (self->row_open && self->at + (int64_t)length - self->row.offset > RLMR_LIMIT_CSV_ROW_BYTES) {
+        restart(self,
+                "a row with too many bytes, or a quote that is not closed" RLMR_LIMIT_TEXT(CSV_ROW_BYTES));
+        return;
+    }
+    self->mid_line = !ended;
+    self->at += (int64_t)length;
+    if (csv_parse(&self->parser, line, length, on_cell, on_row_end, self) != length) {
+        self->status = rlmr_error_set(self->err, RLMR_E_NOMEM, "no memory to read rows");
+    }
+}
+
+/* Line by line, since libcsv does not say where in the input a row begins. Ends early when a row is to be read again. */
+static void parse_lines(reader *self, rlmr_slice text) {
+    const char *end = text.text + text.bytes;
+    const char *feed = memchr(text.text, '\n', text.bytes);
+    for (const char *line = text.text; line < end && self->status == RLMR_OK;) {
         size_t length = line_bytes(line, end, feed);
-        if (!self->row_open && !self->mid_line) {
-            self->row.offset = offset + (line - piece.text);
-        }
-        self->row_open = self->row_open || !is_blank_line(line, length);
-        self->mid_line = line[length - 1] != '\n' && line[length - 1] != '\r';
-        if (csv_parse(parser, line, length, on_cell, on_row_end, self) != length) {
-            return over_limit(self);
+        int64_t next = self->at + (int64_t)length;
+        parse_line(self, line, length);
+        if (self->at != next) {
+            return;
         }
         line += length;
         if (feed != NULL && feed < line) {
             feed = memchr(line, '\n', (size_t)(end - line));
         }
     }
-    return self->status;
 }
 
-static rlmr_slice without_bom(rlmr_slice piece) {
-    if (piece.bytes >= 3 && memcmp(piece.text, "\xEF\xBB\xBF", 3) == 0) {
-        return (rlmr_slice){.text = piece.text + 3, .bytes = piece.bytes - 3};
+/* All that is read and not yet parsed. */
+static void work_off(reader *self) {
+    while (self->status == RLMR_OK && self->at < rlmr_input_end(self->input)) {
+        parse_lines(self, rlmr_input_from(self->input, self->at));
     }
-    return piece;
 }
 
-static rlmr_status parse_file(reader *self, struct csv_parser *parser, rlmr_input *input) {
-    for (;;) {
-        rlmr_slice piece;
-        rlmr_status status = rlmr_input_read(input, &piece, self->err);
+/* Whether the row that has begun is cut by the end of the file: no line end follows its first byte. */
+static bool is_cut(const reader *self) {
+    rlmr_slice rest = rlmr_input_from(self->input, self->row_open ? self->row.offset : self->at);
+    return memchr(rest.text, '\n', rest.bytes) == NULL && memchr(rest.text, '\r', rest.bytes) == NULL;
+}
+
+/* The last row may have no line end. libcsv tells a quote that is not closed only if it is strict at the end. */
+static void finish(reader *self) {
+    for (bool closed = false; !closed && self->status == RLMR_OK;) {
+        self->row.unended = true;
+        (void)csv_set_opts(&self->parser, is_cut(self) ? 0 : CSV_STRICT | CSV_STRICT_FINI);
+        closed = csv_fini(&self->parser, on_cell, on_row_end, self) == 0;
+        self->row.unended = false;
+        if (!closed) {
+            restart(self, "a quote that is not closed");
+            work_off(self);
+        }
+    }
+}
+
+static rlmr_status parse_file(reader *self) {
+    rlmr_slice piece;
+    do {
+        rlmr_input_keep(self->input, self->row_open || self->mid_line ? self->row.offset : self->at);
+        rlmr_status status = rlmr_input_read(self->input, &piece, self->err);
         if (status != RLMR_OK) {
             return status;
         }
-        if (piece.bytes == 0) {
-            break;
-        }
-        int64_t offset = rlmr_input_offset(input);
-        rlmr_slice body = offset == 0 ? without_bom(piece) : piece;
-        status = parse_lines(self, parser, body, offset + (int64_t)(piece.bytes - body.bytes));
-        if (status != RLMR_OK) {
-            return status;
-        }
-    }
-    self->row.unended = true;
-    (void)csv_fini(parser, on_cell, on_row_end, self);
+        self->at += (int64_t)(piece.bytes - rlmr_input_text(self->input).bytes);
+        work_off(self);
+    } while (piece.bytes > 0 && self->status == RLMR_OK);
+    finish(self);
     return self->status;
 }
 
-rlmr_status rlmr_csv_read(const char *path, rlmr_on_row on_row, void *self, const rlmr_meter *meter,
-                          rlmr_error *err) {
-    rlmr_input *input = NULL;
-    reader state = {.on_row = on_row, .self = self, .err = err};
-    struct csv_parser parser;
-    rlmr_status status = rlmr_input_open(path, meter, &input, err);
+rlmr_status rlmr_csv_read(const char *path, rlmr_on_row on_row, void *self, const rlmr_damage *damage,
+                          const rlmr_meter *meter, rlmr_error *err) {
+    reader state = {.on_row = on_row, .self = self, .damage = damage, .err = err};
+    rlmr_status status = rlmr_input_open(path, meter, &state.input, err);
     if (status != RLMR_OK) {
         return status;
     }
-    (void)csv_init(&parser, 0); /* takes no memory yet */
-    csv_set_realloc_func(&parser, bounded_realloc);
-    state.ends = malloc(RLMR_CSV_CELLS_MAX * sizeof *state.ends);
-    state.cells = malloc(RLMR_CSV_CELLS_MAX * sizeof *state.cells);
+    open_parser(&state);
+    state.ends = malloc(RLMR_LIMIT_CSV_COLUMNS * sizeof *state.ends);
+    state.cells = malloc(RLMR_LIMIT_CSV_COLUMNS * sizeof *state.cells);
     if (state.ends == NULL || state.cells == NULL) {
         status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory to read rows");
     } else {
         state.row.cells = state.cells;
-        status = parse_file(&state, &parser, input);
+        status = parse_file(&state);
     }
-    csv_free(&parser);
+    csv_free(&state.parser);
     free(state.ends);
     free(state.cells);
     rlmr_bytes_release(&state.text);
-    rlmr_input_close(input);
+    rlmr_input_close(state.input);
     return status;
 }

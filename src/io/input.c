@@ -10,29 +10,45 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Large enough to make system calls cheap, small enough to stay in the second-level cache while it is parsed.
- */
+/* Large enough to make system calls cheap, small enough to stay in the second-level cache while it is parsed. */
 #define PIECE_BYTES ((size_t)256 * 1024)
-#define UNPACK_BYTES 4096
+#define PACKED_BYTES ((size_t)64 * 1024)
+
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
+/* A .gz file on its way through zlib. */
+typedef struct {
+    z_stream zlib;
+    bool between;     /* no member is open */
+    bool given;       /* a member was given whole */
+    bool ended;       /* nothing more comes: the file has ended, or `error` was met */
+    rlmr_error error; /* told once all that comes before it was given */
+    unsigned char packed[PACKED_BYTES];
+} unpacker;
 
 struct rlmr_input {
     const rlmr_meter *meter;
     int fd;
-    gzFile unpacker; /* of a .gz file, owns fd; else NULL */
-    int64_t packed;  /* bytes of a .gz file told to the meter */
-    int64_t offset;  /* of the first byte of buffer */
-    size_t bytes;    /* in buffer */
-    char buffer[PIECE_BYTES];
+    int64_t size;     /* when it was opened */
+    int64_t taken;    /* bytes of the file read so far */
+    unpacker *unpack; /* of a .gz file, else NULL */
+    char *buffer;     /* what is kept, then the last piece */
+    size_t capacity;
+    size_t piece;  /* where the last piece begins in the buffer */
+    size_t bytes;  /* in the buffer */
+    int64_t start; /* offset of the buffer's first byte */
+    int64_t keep;
 };
 
-static rlmr_status check_regular(int fd, rlmr_error *err) {
+static rlmr_status check_regular(rlmr_input *input, rlmr_error *err) {
     struct stat info;
-    if (fstat(fd, &info) != 0) {
+    if (fstat(input->fd, &info) != 0) {
         return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be opened");
     }
     if (!S_ISREG(info.st_mode)) {
         return rlmr_error_set(err, RLMR_E_INPUT, "not a regular file");
     }
+    input->size = info.st_size;
     return RLMR_OK;
 }
 
@@ -41,21 +57,39 @@ static bool is_packed(const char *path) {
     return bytes > 3 && strcmp(path + bytes - 3, ".gz") == 0;
 }
 
+static rlmr_status no_memory(rlmr_error *err) {
+    (void)rlmr_error_set(err, RLMR_E_NOMEM, "no memory to read a file");
+    return RLMR_E_NOMEM;
+}
+
+static rlmr_status open_unpacker(rlmr_input *input, rlmr_error *err) {
+    unpacker *unpack = calloc(1, sizeof *unpack);
+    if (unpack == NULL) {
+        return no_memory(err);
+    }
+    rlmr_error_clear(&unpack->error);
+    unpack->between = true;
+    if (inflateInit2(&unpack->zlib, 16 + MAX_WBITS) != Z_OK) { /* 16: a gzip header, nothing else */
+        free(unpack);
+        return no_memory(err);
+    }
+    input->unpack = unpack;
+    return RLMR_OK;
+}
+
 rlmr_status rlmr_input_open(const char *path, const rlmr_meter *meter, rlmr_input **out, rlmr_error *err) {
     *out = NULL;
     rlmr_input *input = malloc(sizeof *input);
     if (input == NULL) {
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to read a file");
+        return no_memory(err);
     }
     *input = (rlmr_input){.meter = meter};
     /* O_NONBLOCK: opening a FIFO that nobody writes must not hang. */
     input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     rlmr_status status = input->fd < 0 ? rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be opened")
-                                       : check_regular(input->fd, err);
+                                       : check_regular(input, err);
     if (status == RLMR_OK && is_packed(path)) {
-        input->unpacker = gzdopen(input->fd, "rb");
-        status = input->unpacker != NULL ? RLMR_OK
-                                         : rlmr_error_set(err, RLMR_E_NOMEM, "no memory to unpack a file");
+        status = open_unpacker(input, err);
     }
     if (status != RLMR_OK) {
         rlmr_input_close(input);
@@ -70,78 +104,181 @@ void rlmr_input_close(rlmr_input *input) {
     if (input == NULL) {
         return;
     }
-    if (input->unpacker != NULL) {
-        (void)gzclose_r(input->unpacker);
-    } else if (input->fd >= 0) {
+    if (input->unpack != NULL) {
+        (void)inflateEnd(&input->unpack->zlib);
+        free(input->unpack);
+    }
+    if (input->fd >= 0) {
         (void)close(input->fd);
     }
+    free(input->buffer);
     free(input);
 }
 
-static rlmr_status read_plain(rlmr_input *input, rlmr_error *err) {
-    ssize_t got;
-    do {
-        got = read(input->fd, input->buffer, sizeof input->buffer);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) {
-        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be read at byte %lld",
-                                    (long long)input->offset);
+/* Fill a buffer from the file; less than asked for only at its end. */
+static rlmr_status read_file(rlmr_input *input, void *buffer, size_t bytes, size_t *filled, rlmr_error *err) {
+    *filled = 0;
+    while (*filled < bytes) {
+        ssize_t got = read(input->fd, (char *)buffer + *filled, bytes - *filled);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be read at byte %lld",
+                                        (long long)input->taken);
+        }
+        if (got == 0) {
+            break;
+        }
+        *filled += (size_t)got;
+        input->taken += got;
     }
-    input->bytes = (size_t)got;
+    if (*filled == 0 && input->taken < input->size) {
+        return rlmr_error_set(
+            err, RLMR_E_INPUT,
+            "ends at byte %lld, but had %lld bytes when it was opened: something has cut it meanwhile",
+            (long long)input->taken, (long long)input->size);
+    }
     return RLMR_OK;
 }
 
-/* In small steps, since a step that meets damage gives nothing. */
-static size_t unpack(rlmr_input *input) {
-    size_t filled = 0;
-    int got = 1;
-    while (got > 0 && filled <= sizeof input->buffer - UNPACK_BYTES) {
-        got = gzread(input->unpacker, input->buffer + filled, UNPACK_BYTES);
-        filled += got > 0 ? (size_t)got : 0;
-    }
-    return filled;
+/* Packed bytes for zlib. @return false if there are no more; unpack->error may say why */
+static bool refill(rlmr_input *input) {
+    unpacker *unpack = input->unpack;
+    size_t filled;
+    rlmr_status status = read_file(input, unpack->packed, sizeof unpack->packed, &filled, &unpack->error);
+    unpack->zlib.next_in = unpack->packed;
+    unpack->zlib.avail_in = status == RLMR_OK ? (uInt)filled : 0;
+    return unpack->zlib.avail_in > 0;
 }
 
-static rlmr_status read_packed(rlmr_input *input, rlmr_error *err) {
-    int code = Z_OK;
-    input->bytes = unpack(input);
-    (void)gzerror(input->unpacker, &code);
-    /* What comes before the damage is given first; the error stays, and is met when nothing more comes. */
-    if (input->bytes > 0 || code == Z_OK || code == Z_STREAM_END) {
+static void end_unpacking(unpacker *unpack, rlmr_status code, const char *reason) {
+    unpack->ended = true;
+    if (code != RLMR_OK) {
+        (void)rlmr_error_set(&unpack->error, code, "%s", reason);
+    }
+}
+
+/* One call of zlib, with packed bytes there. */
+static void unpack_some(unpacker *unpack) {
+    if (unpack->between && unpack->given) {
+        (void)inflateReset(&unpack->zlib);
+    }
+    if (unpack->between && unpack->zlib.next_in[0] != 0x1F) {
+        end_unpacking(unpack, RLMR_E_PARSE,
+                      unpack->given ? "what lies behind the gzip data is none"
+                                    : "no gzip data, though its name ends in .gz");
+        return;
+    }
+    unpack->between = false;
+    int code = inflate(&unpack->zlib, Z_NO_FLUSH);
+    if (code == Z_STREAM_END) {
+        unpack->between = true; /* another member may follow */
+        unpack->given = true;
+    } else if (code == Z_MEM_ERROR) {
+        end_unpacking(unpack, RLMR_E_NOMEM, "no memory to unpack a file");
+    } else if (code != Z_OK && code != Z_BUF_ERROR) {
+        end_unpacking(unpack, RLMR_E_PARSE, "gzip data is damaged");
+    }
+}
+
+static void unpack_piece(rlmr_input *input, char *buffer, size_t bytes, size_t *filled) {
+    unpacker *unpack = input->unpack;
+    unpack->zlib.next_out = (unsigned char *)buffer;
+    unpack->zlib.avail_out = (uInt)bytes;
+    while (!unpack->ended && unpack->zlib.avail_out > 0) {
+        if (unpack->zlib.avail_in > 0 || refill(input)) {
+            unpack_some(unpack);
+        } else {
+            bool cut = !unpack->between || input->taken == 0;
+            end_unpacking(unpack, cut ? RLMR_E_PARSE : RLMR_OK, "gzip data is cut");
+        }
+    }
+    *filled = bytes - unpack->zlib.avail_out;
+}
+
+/* What comes before damage is given first; then the damage is told, once and for all. */
+static rlmr_status read_packed(rlmr_input *input, char *buffer, size_t bytes, size_t *filled,
+                               rlmr_error *err) {
+    unpack_piece(input, buffer, bytes, filled);
+    const rlmr_error *error = &input->unpack->error;
+    if (*filled > 0 || error->code == RLMR_OK) {
         return RLMR_OK;
     }
-    if (code == Z_ERRNO) {
-        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be read");
+    if (err != NULL && err->code == RLMR_OK) {
+        *err = *error;
+        err->offset = input->start + (int64_t)input->bytes;
     }
-    if (err != NULL && err->offset < 0) {
-        err->offset = input->offset;
-    }
-    return rlmr_error_set(err, RLMR_E_PARSE, "gzip data is %s", code == Z_BUF_ERROR ? "cut" : "damaged");
+    return error->code;
 }
 
-/* Bytes of the file itself that the last piece took. */
-static size_t bytes_taken(rlmr_input *input) {
-    if (input->unpacker == NULL) {
-        return input->bytes;
+/* Move what is kept to the front, and make room for a piece behind it. */
+static rlmr_status make_room(rlmr_input *input, rlmr_error *err) {
+    int64_t end = rlmr_input_end(input);
+    size_t kept = input->keep < end ? (size_t)(end - input->keep) : 0;
+    if (kept > 0 && kept < input->bytes) {
+        memmove(input->buffer, input->buffer + input->bytes - kept, kept);
     }
-    int64_t before = input->packed;
-    input->packed = gzoffset(input->unpacker);
-    return input->packed > before ? (size_t)(input->packed - before) : 0;
+    input->start = end - (int64_t)kept;
+    input->bytes = kept;
+    input->piece = kept;
+    if (input->capacity - kept < PIECE_BYTES || input->buffer == NULL) {
+        size_t capacity = 2 * kept + PIECE_BYTES;
+        char *buffer = realloc(input->buffer, capacity);
+        if (buffer == NULL) {
+            return no_memory(err);
+        }
+        input->buffer = buffer;
+        input->capacity = capacity;
+    }
+    return RLMR_OK;
 }
 
 rlmr_status rlmr_input_read(rlmr_input *input, rlmr_slice *piece, rlmr_error *err) {
-    input->offset += (int64_t)input->bytes;
-    input->bytes = 0;
-    rlmr_status status = input->unpacker == NULL ? read_plain(input, err) : read_packed(input, err);
-    *piece = (rlmr_slice){.text = input->buffer, .bytes = input->bytes};
-    if (status == RLMR_OK && input->meter != NULL) {
-        status = input->meter->advance(input->meter->self, bytes_taken(input), err);
+    *piece = (rlmr_slice){.text = ""};
+    rlmr_status status = make_room(input, err);
+    if (status != RLMR_OK) {
+        return status;
     }
-    return status;
+    int64_t before = input->taken;
+    size_t filled;
+    char *room = input->buffer + input->bytes;
+    status = input->unpack == NULL ? read_file(input, room, PIECE_BYTES, &filled, err)
+                                   : read_packed(input, room, PIECE_BYTES, &filled, err);
+    if (status != RLMR_OK) {
+        return status;
+    }
+    input->bytes += filled;
+    input->keep = rlmr_input_end(input);
+    *piece = (rlmr_slice){.text = room, .bytes = filled};
+    return input->meter == NULL
+               ? RLMR_OK
+               : input->meter->advance(input->meter->self, (size_t)(input->taken - before), err);
 }
 
 int64_t rlmr_input_offset(const rlmr_input *input) {
-    return input->offset;
+    return input->start + (int64_t)input->piece;
+}
+
+int64_t rlmr_input_end(const rlmr_input *input) {
+    return input->start + (int64_t)input->bytes;
+}
+
+void rlmr_input_keep(rlmr_input *input, int64_t offset) {
+    input->keep = offset < input->start ? input->start : offset;
+}
+
+rlmr_slice rlmr_input_text(const rlmr_input *input) {
+    size_t mark = sizeof BYTE_ORDER_MARK - 1;
+    rlmr_slice piece = rlmr_input_from(input, rlmr_input_offset(input));
+    bool marked = rlmr_input_offset(input) == 0 && piece.bytes >= mark &&
+                  memcmp(piece.text, BYTE_ORDER_MARK, mark) == 0;
+    return marked ? rlmr_input_from(input, (int64_t)mark) : piece;
+}
+
+rlmr_slice rlmr_input_from(const rlmr_input *input, int64_t offset) {
+    size_t at = (size_t)(offset - input->start);
+    return (rlmr_slice){.text = input->buffer + at, .bytes = input->bytes - at};
 }
 
 static rlmr_entry_kind kind_of(int directory, const char *name, struct stat *info) {

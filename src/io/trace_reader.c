@@ -1,6 +1,8 @@
 #include "rlmr/trace_reader.h"
 
-#include "rlmr/json_reader.h"
+#include "json_parser.h"
+#include "rlmr/input.h"
+#include "rlmr/limits.h"
 
 #include <string.h>
 
@@ -17,18 +19,43 @@ static const rlmr_slice field_keys[FIELDS] = {RLMR_EVENT_FIELDS(FIELD_KEY) RLMR_
 typedef struct {
     rlmr_on_event on_event;
     void *self;
-    int array_depth;  /* depth of the elements of the event array, -1 before it is found */
-    bool in_array;    /* between its brackets */
-    bool events_next; /* the root object's key just read is traceEvents */
-    bool in_args;     /* inside the event's `args` object, the key of which was just read */
-    bool args_next;
-    int field;       /* that the key just read names, or -1 */
-    rlmr_bytes text; /* of the fields of the event being read */
+    const rlmr_damage *damage;
+    rlmr_status refused; /* what a callback returned: it ends the reading */
+    rlmr_input *input;
+    uint64_t events;
+
+    rlmr_json_parser *parser; /* NULL while the next event is searched for */
+    int64_t at;               /* offset of what is parsed or searched next */
+    int64_t fed;              /* offset of what the parser was given last */
+    char last;                /* while searching: the last byte passed that is no blank */
+    bool proving;             /* the parser stands at what may be an event */
+    int64_t candidate;        /* the offset of that */
+    int64_t reread;           /* bytes parsed in vain behind damage */
+
+    int array_depth;     /* depth of the elements of the event array, -1 before it is found */
+    bool found;          /* the array was found, now or before damage */
+    bool in_object;      /* the document is an object */
+    bool in_array;       /* between the array's brackets */
+    bool events_next;    /* the root object's key just read is traceEvents */
+    int64_t event_start; /* of the event being read, -1 between events */
+    bool named;          /* it has a key ph or name */
+    bool in_args;        /* inside its `args` object */
+    bool args_next;      /* the key just read is args */
+    int field;           /* that the key just read names, or -1 */
+    rlmr_bytes text;     /* of the fields of the event */
     size_t start[FIELDS];
     size_t length[FIELDS];
-    uint64_t events;
-    uint64_t skipped;
 } trace;
+
+/* Offset behind the token at hand. */
+static int64_t token_end(const trace *self) {
+    return self->fed + (int64_t)rlmr_json_parser_at(self->parser);
+}
+
+static rlmr_status tell(trace *self, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
+    self->refused = self->damage->met(self->damage->self, offset, lost, reason, err);
+    return self->refused;
+}
 
 static int find_field(rlmr_slice key, int first, int end) {
     for (int field = first; field < end; field++) {
@@ -40,6 +67,8 @@ static int find_field(rlmr_slice key, int first, int end) {
 }
 
 static void begin_event(trace *self) {
+    self->event_start = token_end(self) - 1;
+    self->named = false;
     rlmr_bytes_clear(&self->text);
     memset(self->length, 0, sizeof self->length);
     self->field = -1;
@@ -48,6 +77,16 @@ static void begin_event(trace *self) {
 }
 
 static rlmr_status end_event(trace *self, rlmr_error *err) {
+    int64_t bytes = token_end(self) - self->event_start;
+    if (bytes > RLMR_LIMIT_EVENT_BYTES) {
+        return rlmr_error_set(err, RLMR_E_LIMIT,
+                              "an event of more than %d bytes" RLMR_LIMIT_TEXT(EVENT_BYTES),
+                              RLMR_LIMIT_EVENT_BYTES);
+    }
+    if (self->proving && !self->named) {
+        return rlmr_error_set(err, RLMR_E_PARSE, "no event");
+    }
+    self->proving = false;
     rlmr_slice values[FIELDS];
     for (int field = 0; field < FIELDS; field++) {
         values[field] = (rlmr_slice){.text = (const char *)self->text.data + self->start[field],
@@ -57,9 +96,12 @@ static rlmr_status end_event(trace *self, rlmr_error *err) {
         }
     }
 #define FIELD_SET(field, key) .field = values[FIELD_##field],
-    rlmr_trace_event event = {RLMR_EVENT_FIELDS(FIELD_SET) RLMR_ARGS_FIELDS(FIELD_SET).number = self->events};
+    rlmr_trace_event event = {RLMR_EVENT_FIELDS(FIELD_SET) RLMR_ARGS_FIELDS(FIELD_SET).number = self->events,
+                              .offset = self->event_start};
     self->events++;
-    return self->on_event(self->self, &event, err);
+    self->event_start = -1;
+    self->refused = self->on_event(self->self, &event, err);
+    return self->refused;
 }
 
 static bool is_text_only(int field) {
@@ -77,10 +119,6 @@ static rlmr_status keep_value(trace *self, rlmr_json_kind kind, rlmr_slice text,
     if (kind != RLMR_JSON_STRING && (kind != RLMR_JSON_NUMBER || is_text_only(field))) {
         return RLMR_OK;
     }
-    if (text.bytes > RLMR_JSON_TEXT_BYTES_MAX - self->text.bytes) {
-        return rlmr_error_set(err, RLMR_E_LIMIT, "an event with more than %zu bytes of text",
-                              RLMR_JSON_TEXT_BYTES_MAX);
-    }
     self->start[field] = self->text.bytes;
     self->length[field] = text.bytes;
     return rlmr_bytes_append(&self->text, text.text, text.bytes, err);
@@ -90,6 +128,8 @@ static rlmr_status in_event(trace *self, rlmr_json_kind kind, rlmr_slice text, i
     if (depth == 1) {
         if (kind == RLMR_JSON_KEY) {
             self->field = find_field(text, 0, ARGS_FIRST);
+            self->named =
+                self->named || self->field == FIELD_name || rlmr_slice_equal(text, RLMR_SLICE("ph"));
             self->args_next = rlmr_slice_equal(text, RLMR_SLICE("args"));
             return RLMR_OK;
         }
@@ -123,7 +163,9 @@ static rlmr_status before_array(trace *self, rlmr_json_kind kind, rlmr_slice tex
     if (starts) {
         self->array_depth = depth + 1;
         self->in_array = true;
+        self->found = true;
     }
+    self->in_object = self->in_object || (depth == 0 && kind == RLMR_JSON_OBJECT);
     self->events_next =
         depth == 1 && kind == RLMR_JSON_KEY && rlmr_slice_equal(text, RLMR_SLICE("traceEvents"));
     return RLMR_OK;
@@ -145,20 +187,196 @@ static rlmr_status on_token(void *context, rlmr_json_kind kind, rlmr_slice text,
     } else if (kind == RLMR_JSON_OBJECT_END) {
         return end_event(self, err);
     } else if (kind != RLMR_JSON_ARRAY_END) {
-        self->skipped++;
+        return tell(self, token_end(self) - (kind == RLMR_JSON_ARRAY ? 1 : (int64_t)text.bytes), true,
+                    "an element that is no event object", err);
     }
     return RLMR_OK;
 }
 
-rlmr_status rlmr_trace_read(const char *path, rlmr_on_event on_event, void *self, const rlmr_meter *meter,
-                            uint64_t *events, uint64_t *skipped, rlmr_error *err) {
-    trace state = {.on_event = on_event, .self = self, .array_depth = -1};
-    rlmr_status status = rlmr_json_read(path, on_token, &state, meter, err);
-    if (status == RLMR_OK && state.array_depth < 0) {
-        status = rlmr_error_set(err, RLMR_E_PARSE, "no array of events under the key traceEvents");
+static void close_parser(trace *self) {
+    rlmr_json_parser_close(self->parser);
+    self->parser = NULL;
+}
+
+static rlmr_status open_parser(trace *self, rlmr_error *err) {
+    self->array_depth = -1;
+    self->in_array = false;
+    self->events_next = false;
+    self->event_start = -1;
+    return rlmr_json_parser_open(on_token, self, &self->parser, err);
+}
+
+/* A parser that stands in the event array, before what may be an event. */
+static rlmr_status open_at_candidate(trace *self, rlmr_error *err) {
+    rlmr_slice opening = self->in_object ? RLMR_SLICE("{\"traceEvents\":[") : RLMR_SLICE("[");
+    rlmr_status status = open_parser(self, err);
+    self->proving = true;
+    self->candidate = self->at;
+    return status == RLMR_OK ? rlmr_json_parser_feed(self->parser, opening, err) : status;
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Search from `offset` on. What lies before it counts as far as it is still there: for an event's bytes it is. */
+static void start_search(trace *self, int64_t offset, int64_t floor) {
+    close_parser(self);
+    self->at = offset < floor ? floor : offset;
+    self->last = '\0';
+    rlmr_slice before = rlmr_input_from(self->input, floor);
+    for (int64_t i = self->at - floor - 1; i >= 0 && self->last == '\0'; i--) {
+        self->last = is_blank(before.text[i]) ? '\0' : before.text[i];
     }
+    self->event_start = -1;
+}
+
+static rlmr_status search(trace *self, rlmr_slice bytes, rlmr_error *err) {
+    for (size_t i = 0; i < bytes.bytes; i++) {
+        char c = bytes.text[i];
+        if (c == '{' && self->last == ',') {
+            self->at += (int64_t)i;
+            return open_at_candidate(self, err);
+        }
+        self->last = is_blank(c) ? self->last : c;
+    }
+    self->at += (int64_t)bytes.bytes;
+    return RLMR_OK;
+}
+
+/* What seemed to be an event is none: search on behind its brace. */
+static rlmr_status drop_candidate(trace *self, rlmr_error *err) {
+    close_parser(self);
+    self->reread += self->at - self->candidate;
+    self->at = self->candidate + 1;
+    self->last = '{';
+    self->proving = false;
+    self->event_start = -1;
+    if (self->reread > RLMR_LIMIT_REREAD_BYTES) {
+        return rlmr_error_set(err, RLMR_E_LIMIT,
+                              "more than %d bytes read again behind damage" RLMR_LIMIT_TEXT(REREAD_BYTES),
+                              RLMR_LIMIT_REREAD_BYTES);
+    }
+    return RLMR_OK;
+}
+
+/* An error of the parser, met at self->at: told, then the next event is searched for. */
+static rlmr_status meet_error(trace *self, rlmr_error *trouble, int64_t floor, rlmr_error *err) {
+    bool salvageable = trouble->code == RLMR_E_PARSE || trouble->code == RLMR_E_LIMIT;
+    if (self->refused != RLMR_OK || !salvageable) {
+        return rlmr_error_set(err, trouble->code, "%s", trouble->message);
+    }
+    if (self->proving) {
+        return drop_candidate(self, err);
+    }
+    bool inside = self->event_start >= 0;
+    int64_t fault = self->at - 1 < floor ? floor : self->at - 1; /* the last byte of the token at fault */
+    rlmr_slice rest = rlmr_input_from(self->input, fault);
+    bool lost = inside || (self->in_array && rest.bytes > 0 && rest.text[0] == '{');
+    rlmr_status status = tell(self, fault, lost, trouble->message, err);
+    if (status == RLMR_OK) {
+        start_search(self, inside && fault <= self->event_start ? self->event_start + 1 : fault, floor);
+    }
+    return status;
+}
+
+/* Where an event that is too long is given up: the same place, however the file comes in pieces. */
+static bool too_long(trace *self, rlmr_error *trouble) {
+    if (self->event_start < 0 || self->at - self->event_start <= RLMR_LIMIT_EVENT_BYTES) {
+        return false;
+    }
+    rlmr_error_clear(trouble);
+    (void)rlmr_error_set(trouble, RLMR_E_LIMIT, "an event of more than %d bytes" RLMR_LIMIT_TEXT(EVENT_BYTES),
+                         RLMR_LIMIT_EVENT_BYTES);
+    self->at = self->event_start + RLMR_LIMIT_EVENT_BYTES;
+    return true;
+}
+
+static rlmr_status parse(trace *self, rlmr_slice bytes, rlmr_error *err) {
+    rlmr_error trouble;
+    rlmr_error_clear(&trouble);
+    int64_t floor = self->event_start >= 0 ? self->event_start : self->at;
+    self->fed = self->at;
+    rlmr_status status = rlmr_json_parser_feed(self->parser, bytes, &trouble);
+    self->at += (int64_t)rlmr_json_parser_at(self->parser);
+    bool long_event = too_long(self, &trouble);
+    return status == RLMR_OK && !long_event ? RLMR_OK : meet_error(self, &trouble, floor, err);
+}
+
+/* All that is read and not yet parsed or searched. */
+static rlmr_status work_off(trace *self, rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    while (status == RLMR_OK && self->at < rlmr_input_end(self->input)) {
+        rlmr_slice bytes = rlmr_input_from(self->input, self->at);
+        status = self->parser == NULL ? search(self, bytes, err) : parse(self, bytes, err);
+    }
+    return status;
+}
+
+/* The end of the file, whole or cut. */
+static rlmr_status finish(trace *self, bool told, rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    while (status == RLMR_OK && self->parser != NULL) {
+        rlmr_error trouble;
+        rlmr_error_clear(&trouble);
+        if (rlmr_json_parser_feed(self->parser, (rlmr_slice){0}, &trouble) == RLMR_OK) {
+            break;
+        }
+        if (self->proving) {
+            status = drop_candidate(self, err);
+            status = status == RLMR_OK ? work_off(self, err) : status;
+        } else {
+            /* Nothing follows the end. */
+            status = told ? RLMR_OK : tell(self, self->at, self->event_start >= 0, trouble.message, err);
+            close_parser(self);
+        }
+    }
+    if (status == RLMR_OK && !self->found) {
+        status = tell(self, -1, false, "no array of events, alone or under the key traceEvents", err);
+    }
+    return status;
+}
+
+static void keep_what_may_be_needed(trace *self) {
+    int64_t from = self->proving ? self->candidate : self->at;
+    rlmr_input_keep(self->input, !self->proving && self->event_start >= 0 ? self->event_start : from);
+}
+
+static rlmr_status read_events(trace *self, rlmr_error *err) {
+    rlmr_status status = open_parser(self, err);
+    while (status == RLMR_OK) {
+        rlmr_slice piece;
+        rlmr_error trouble;
+        rlmr_error_clear(&trouble);
+        keep_what_may_be_needed(self);
+        status = rlmr_input_read(self->input, &piece, &trouble);
+        if (status == RLMR_E_PARSE) { /* damaged packing cuts what it holds */
+            status =
+                tell(self, trouble.offset, self->event_start >= 0 && !self->proving, trouble.message, err);
+            return status == RLMR_OK ? finish(self, true, err) : status;
+        }
+        if (status != RLMR_OK) {
+            return rlmr_error_set(err, status, "%s", trouble.message);
+        }
+        if (piece.bytes == 0) {
+            return finish(self, false, err);
+        }
+        self->at += (int64_t)(piece.bytes - rlmr_input_text(self->input).bytes);
+        status = work_off(self, err);
+    }
+    return status;
+}
+
+rlmr_status rlmr_trace_read(const char *path, rlmr_on_event on_event, void *self, const rlmr_damage *damage,
+                            const rlmr_meter *meter, uint64_t *events, rlmr_error *err) {
+    trace state = {.on_event = on_event, .self = self, .damage = damage};
+    rlmr_status status = rlmr_input_open(path, meter, &state.input, err);
+    if (status == RLMR_OK) {
+        status = read_events(&state, err);
+    }
+    close_parser(&state);
+    rlmr_input_close(state.input);
     rlmr_bytes_release(&state.text);
     *events = state.events;
-    *skipped = state.skipped;
     return status;
 }

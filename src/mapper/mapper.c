@@ -1,5 +1,6 @@
 #include "rlmr/mapper.h"
 
+#include "damage.h"
 #include "memory.h"
 
 #define TABLE_SCHEMA(table) &rlmr_##table##_schema,
@@ -20,9 +21,16 @@ void rlmr_partial_release(rlmr_partial *partial) {
     partial->texts = NULL;
 }
 
-bool rlmr_map_reads(const rlmr_map_options *options, rlmr_file_kind kind) {
-    return options->analyses[RLMR_ANALYSIS_MEMORY] &&
-           (kind == RLMR_FILE_trace_view || kind == RLMR_FILE_operator_memory);
+static bool is_there(const rlmr_capture *capture, rlmr_file_kind kind) {
+    return capture->files[kind].state != RLMR_FILE_ABSENT;
+}
+
+bool rlmr_map_reads(const rlmr_map_options *options, const rlmr_capture *capture, rlmr_file_kind kind) {
+    if (!options->analyses[RLMR_ANALYSIS_MEMORY]) {
+        return false;
+    }
+    (void)capture;
+    return kind == RLMR_FILE_trace_view || kind == RLMR_FILE_operator_memory;
 }
 
 bool rlmr_map_makes(const rlmr_map_options *options, int table) {
@@ -42,95 +50,129 @@ static rlmr_status count_bytes(void *self, size_t bytes, rlmr_error *err) {
     return count->outer->advance(count->outer->self, bytes, err);
 }
 
-/* One pass over the trace serves every analysis. */
+/* What the files of one capture are read for and with. */
 typedef struct {
     rlmr_capture *capture;
+    const rlmr_meter *meter;
+    const rlmr_damage_log *log; /* NULL for none */
     rlmr_memory *memory;
-} listeners;
+    rlmr_file_damage *events_damage; /* of the file that the events come from */
+} job;
 
+/* One pass over the trace serves every analysis. */
 static rlmr_status on_event(void *self, const rlmr_trace_event *event, rlmr_error *err) {
-    listeners *all = self;
-    all->capture->events_with_stack +=
+    job *at = self;
+    at->capture->events_with_stack +=
         event->call_stack.bytes > 0 && rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op"));
-    return rlmr_memory_event(all->memory, event, err);
+    return rlmr_memory_event(at->memory, event, at->events_damage, err);
 }
 
-static rlmr_status note_trace_damage(rlmr_capture *capture, const rlmr_error *trouble, rlmr_error *err) {
-    rlmr_capture_damaged(capture, RLMR_FILE_trace_view, trouble->offset);
-    if (trouble->code == RLMR_E_INPUT) {
-        return rlmr_capture_note(capture, err, "trace_view.json: %s", trouble->message);
-    }
-    if (trouble->offset < 0) {
-        return rlmr_capture_note(capture, err, "trace_view.json: %s; no call stacks from it",
-                                 trouble->message);
-    }
-    return rlmr_capture_note(
-        capture, err, "trace_view.json: %s at byte %lld; call stacks come from the %lld events before it",
-        trouble->message, (long long)trouble->offset, (long long)capture->events_seen);
+static rlmr_status note_damage(rlmr_file_damage *damage, int64_t offset, const char *reason,
+                               rlmr_error *err) {
+    return offset < 0
+               ? rlmr_file_damage_met(damage, offset, err, "%s", reason)
+               : rlmr_file_damage_met(damage, offset, err, "%s at byte %lld", reason, (long long)offset);
 }
 
-static rlmr_status read_trace(rlmr_capture *capture, rlmr_memory *memory, const rlmr_meter *meter,
-                              rlmr_error *err) {
-    rlmr_file *file = &capture->files[RLMR_FILE_trace_view];
-    if (file->state == RLMR_FILE_ABSENT) {
-        return RLMR_OK;
+static rlmr_status on_damage(void *self, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
+    rlmr_file_damage *damage = self;
+    damage->capture->events_skipped += lost && damage->kind == RLMR_FILE_trace_view;
+    return note_damage(damage, offset, reason, err);
+}
+
+/* What is wrong with a file is the capture's matter; all else ends the run. */
+static rlmr_status keep_or_fail(rlmr_file_damage *damage, rlmr_status status, const rlmr_error *trouble,
+                                rlmr_error *err) {
+    if (status == RLMR_E_INPUT || status == RLMR_E_PARSE || status == RLMR_E_LIMIT) {
+        return note_damage(damage, trouble->offset, trouble->message, err);
     }
-    file->state = RLMR_FILE_READ;
-    listeners all = {.capture = capture, .memory = memory};
-    uint64_t events = 0;
-    uint64_t no_objects = 0;
+    return status == RLMR_OK ? RLMR_OK : rlmr_error_set(err, status, "%s", trouble->message);
+}
+
+static rlmr_file_damage damage_of(const job *at, rlmr_file_kind kind) {
+    return (rlmr_file_damage){.capture = at->capture, .kind = kind, .log = at->log};
+}
+
+static rlmr_status read_csv(job *at, rlmr_file *file, rlmr_error *err) {
+    rlmr_file_damage damage = damage_of(at, RLMR_FILE_operator_memory);
+    rlmr_damage lost_rows = {.met = on_damage, .self = &damage};
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
-    rlmr_status status = rlmr_trace_read(file->path, on_event, &all, meter, &events, &no_objects, &trouble);
-    capture->events_seen = (int64_t)events;
-    capture->events_skipped += (int64_t)no_objects;
-    if (status == RLMR_E_INPUT || status == RLMR_E_PARSE || status == RLMR_E_LIMIT) {
-        return note_trace_damage(capture, &trouble, err);
+    file->state = RLMR_FILE_READ;
+    rlmr_memory_rows_begin(at->memory, &damage);
+    rlmr_status status =
+        rlmr_csv_read(file->path, rlmr_memory_row, at->memory, &lost_rows, at->meter, &trouble);
+    status = keep_or_fail(&damage, status, &trouble, err);
+    status = status == RLMR_OK ? rlmr_file_damage_end(&damage, err) : status;
+    rlmr_memory_rows_end(at->memory);
+    return status;
+}
+
+static rlmr_status read_records(job *at, rlmr_error *err) {
+    rlmr_file *file = &at->capture->files[RLMR_FILE_operator_memory];
+    rlmr_status status = RLMR_OK;
+    if (file->state != RLMR_FILE_ABSENT) {
+        status = read_csv(at, file, err);
     }
-    if (status != RLMR_OK) {
-        return rlmr_error_set(err, status, "%s", trouble.message);
-    }
-    if (capture->events_skipped > 0) {
-        rlmr_capture_damaged(capture, RLMR_FILE_trace_view, -1);
-        status = rlmr_capture_note(capture, err,
-                                   "trace_view.json: %lld events without a readable ts, or no objects",
-                                   (long long)capture->events_skipped);
+    if (file->state == RLMR_FILE_DAMAGED && at->capture->memory_rows == 0) {
+        rlmr_capture_degrade(at->capture, RLMR_CAPTURE_FAILED); /* nothing usable */
     }
     return status;
 }
 
-static rlmr_status map_memory(rlmr_capture *capture, const rlmr_map_options *options, rlmr_partial *partial,
-                              const rlmr_meter *meter, rlmr_error *err) {
-    if (capture->files[RLMR_FILE_operator_memory].state == RLMR_FILE_ABSENT &&
-        capture->files[RLMR_FILE_profiler_db].state != RLMR_FILE_ABSENT) {
+static rlmr_status read_text_trace(job *at, rlmr_file *file, uint64_t *events, rlmr_error *err) {
+    rlmr_file_damage damage = damage_of(at, RLMR_FILE_trace_view);
+    rlmr_damage errors = {.met = on_damage, .self = &damage};
+    rlmr_error trouble;
+    rlmr_error_clear(&trouble);
+    file->state = RLMR_FILE_READ;
+    at->events_damage = &damage;
+    rlmr_status status = rlmr_trace_read(file->path, on_event, at, &errors, at->meter, events, &trouble);
+    status = keep_or_fail(&damage, status, &trouble, err);
+    status = status == RLMR_OK ? rlmr_memory_finish(at->memory, &damage, err) : status;
+    at->events_damage = NULL;
+    return status == RLMR_OK ? rlmr_file_damage_end(&damage, err) : status;
+}
+
+static rlmr_status read_trace(job *at, rlmr_error *err) {
+    rlmr_file *file = &at->capture->files[RLMR_FILE_trace_view];
+    uint64_t events = 0;
+    rlmr_status status = RLMR_OK;
+    if (file->state != RLMR_FILE_ABSENT) {
+        status = read_text_trace(at, file, &events, err);
+    }
+    at->capture->events_seen = (int64_t)events;
+    return status;
+}
+
+static rlmr_status map_memory(job *at, const rlmr_map_options *options, rlmr_partial *partial,
+                              rlmr_error *err) {
+    rlmr_capture *capture = at->capture;
+    if (!is_there(capture, RLMR_FILE_operator_memory) && is_there(capture, RLMR_FILE_profiler_db)) {
         rlmr_capture_degrade(capture, RLMR_CAPTURE_PARTIAL);
         return rlmr_capture_note(capture, err,
                                  "memory records in a database are not read yet: export the capture as text");
     }
-    rlmr_memory *memory;
-    rlmr_status status = rlmr_memory_open(capture, options, partial, &memory, err);
-    if (status != RLMR_OK) {
-        return status;
-    }
-    status = rlmr_memory_read(memory, meter, err);
+    rlmr_status status = rlmr_memory_open(capture, options, partial, &at->memory, err);
+    status = status == RLMR_OK ? read_records(at, err) : status;
     /* With --strict a damaged capture has failed by now, so its trace need not be read. */
     bool go_on = !(options->strict && capture->status != RLMR_CAPTURE_OK);
-    if (status == RLMR_OK && go_on && rlmr_memory_wants_trace(memory)) {
-        status = read_trace(capture, memory, meter, err);
-        status = status == RLMR_OK ? rlmr_memory_finish(memory, err) : status;
+    if (status == RLMR_OK && go_on && rlmr_memory_wants_trace(at->memory)) {
+        status = read_trace(at, err);
     }
-    rlmr_memory_close(memory);
+    rlmr_memory_close(at->memory);
     return status;
 }
 
 rlmr_status rlmr_map_capture(rlmr_capture *capture, const rlmr_map_options *options, rlmr_partial *partial,
-                             const rlmr_meter *meter, rlmr_error *err) {
+                             const rlmr_meter *meter, const rlmr_damage_log *log, rlmr_error *err) {
     counter count = {.capture = capture, .outer = meter};
     rlmr_meter counting = {.advance = count_bytes, .self = &count};
     rlmr_status status = RLMR_OK;
     bool readable = capture->status == RLMR_CAPTURE_OK || capture->status == RLMR_CAPTURE_PARTIAL;
     if (readable && options->analyses[RLMR_ANALYSIS_MEMORY]) {
-        status = map_memory(capture, options, partial, &counting, err);
+        job at = {.capture = capture, .meter = &counting, .log = log};
+        status = map_memory(&at, options, partial, err);
     }
     bool bad = capture->status == RLMR_CAPTURE_PARTIAL || capture->status == RLMR_CAPTURE_FAILED;
     if (status == RLMR_OK && options->strict && bad) {

@@ -1,10 +1,10 @@
 #include "memory.h"
 
-#include "rlmr/csv_reader.h"
 #include "rlmr/decimal.h"
 #include "stack_index.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,11 +41,15 @@ typedef struct {
 #define CSV_COLUMN(column, title, quantity) {title, QUANTITY_##quantity},
 static const csv_column csv_columns[CSV_COUNT] = {CSV_COLUMNS(CSV_COLUMN)};
 
-/* Memory units of a header, as powers of 1024 of a byte. */
-static const struct {
-    const char *unit;
+/* Memory units of a header, as powers of 1024 of a byte; units of time, as powers of ten of a ns. */
+typedef struct {
+    const char *name;
     int power;
-} memory_units[] = {{"B", 0}, {"KB", 1}, {"MB", 2}, {"GB", 3}};
+} unit_power;
+static const unit_power memory_units[] = {{"B", 0}, {"KB", 1}, {"MB", 2}, {"GB", 3}, {NULL, 0}};
+static const unit_power time_units[] = {{"ns", 0}, {"us", 3}, {NULL, 0}};
+
+#define MS_POWER 6 /* of a ns */
 
 #define TABLE_COLUMN(type, name, unit, storage, description) TABLE_##name,
 enum { RLMR_MEMORY_EVENTS(TABLE_COLUMN) TABLE_COLUMNS };
@@ -64,11 +68,12 @@ struct rlmr_memory {
     uint32_t found[RLMR_FOUND_COUNT];
     uint32_t pta;
     uint32_t ge;
-    size_t place[CSV_COUNT]; /* of a column in the file; SIZE_MAX if it has none */
-    double factor[CSV_COUNT];
-    size_t cells_expected; /* 0 before the header was read */
-    bool no_header;        /* it lacks a column without which no row can be read */
-    bool time_offset;      /* the user has shifted the trace */
+    rlmr_file_damage *damage; /* of the file that rows come from */
+    size_t place[CSV_COUNT];  /* of a column in the file; SIZE_MAX if it has none */
+    int power[CSV_COUNT];     /* of its unit */
+    size_t cells_expected;    /* 0 before the header was read */
+    bool no_header;           /* it is lost, or lacks a column without which no row can be read */
+    bool time_offset;         /* the user has shifted the trace */
 };
 
 static rlmr_status intern(rlmr_memory *memory, const char *text, uint32_t *id, rlmr_error *err) {
@@ -118,25 +123,21 @@ void rlmr_memory_close(rlmr_memory *memory) {
     }
 }
 
-/* Note damage of operator_memory.csv at a row; the first is described, later ones are only counted. */
-static rlmr_status csv_damage(rlmr_memory *memory, const rlmr_csv_row *row, const char *where,
+static rlmr_status row_damage(rlmr_memory *memory, const rlmr_csv_row *row, const char *where,
                               rlmr_slice cell, const char *reason, rlmr_error *err) {
-    rlmr_capture *capture = memory->capture;
-    bool first = capture->files[RLMR_FILE_operator_memory].state != RLMR_FILE_DAMAGED;
-    rlmr_capture_damaged(capture, RLMR_FILE_operator_memory, row->offset);
-    if (!first) {
-        return RLMR_OK;
-    }
     int shown = cell.bytes > 64 ? 64 : (int)cell.bytes;
-    return rlmr_capture_note(capture, err, "operator_memory.csv: row %llu at byte %lld: %s%s\"%.*s\": %s",
-                             (unsigned long long)row->number, (long long)row->offset, where,
-                             where[0] == '\0' ? "" : " ", shown, cell.text, reason);
+    char place[40] = "";
+    if (row->offset >= 0) {
+        (void)snprintf(place, sizeof place, " at byte %lld", (long long)row->offset);
+    }
+    return rlmr_file_damage_met(memory->damage, row->offset, err, "row %llu%s: %s \"%.*s\": %s",
+                                (unsigned long long)row->number, place, where, shown, cell.text, reason);
 }
 
 static rlmr_status bad_cell(rlmr_memory *memory, const rlmr_csv_row *row, int column, rlmr_slice cell,
                             const char *reason, rlmr_error *err) {
     memory->capture->bad_cells++;
-    return csv_damage(memory, row, csv_columns[column].title, cell, reason, err);
+    return row_damage(memory, row, csv_columns[column].title, cell, reason, err);
 }
 
 /* The part of a header cell before its unit, and the unit: "Size(KB)" is "Size" and "KB". */
@@ -154,23 +155,16 @@ static rlmr_slice split_unit(rlmr_slice title, rlmr_slice *unit) {
     return (rlmr_slice){.text = title.text, .bytes = before};
 }
 
-/* The factor from a header's unit to ours. @return false for a unit that is not known */
-static bool unit_factor(quantity kind, rlmr_slice unit, double *factor) {
-    *factor = 1.0;
-    if (kind == QUANTITY_TEXT) {
-        return true;
+/* @return false for a unit that is not known */
+static bool find_unit(quantity kind, rlmr_slice unit, int *power) {
+    const unit_power *known = kind == QUANTITY_US ? time_units : memory_units;
+    *power = 0;
+    while (kind != QUANTITY_TEXT && known->name != NULL &&
+           !rlmr_slice_equal(unit, rlmr_slice_of(known->name))) {
+        known++;
     }
-    if (kind == QUANTITY_US) {
-        return rlmr_slice_equal(unit, RLMR_SLICE("us"));
-    }
-    int ours = kind == QUANTITY_KIB ? 1 : 2;
-    for (size_t i = 0; i < sizeof memory_units / sizeof memory_units[0]; i++) {
-        if (rlmr_slice_equal(unit, rlmr_slice_of(memory_units[i].unit))) {
-            *factor = ldexp(1.0, 10 * (memory_units[i].power - ours));
-            return true;
-        }
-    }
-    return false;
+    *power = known->power;
+    return kind == QUANTITY_TEXT || known->name != NULL;
 }
 
 static rlmr_status read_title(rlmr_memory *memory, const rlmr_csv_row *row, size_t at, rlmr_error *err) {
@@ -181,7 +175,7 @@ static rlmr_status read_title(rlmr_memory *memory, const rlmr_csv_row *row, size
             !rlmr_slice_equal(title, rlmr_slice_of(csv_columns[column].title))) {
             continue;
         }
-        if (!unit_factor(csv_columns[column].kind, unit, &memory->factor[column])) {
+        if (!find_unit(csv_columns[column].kind, unit, &memory->power[column])) {
             return bad_cell(memory, row, column, row->cells[at],
                             "a unit that is not known, the column is left out", err);
         }
@@ -205,11 +199,11 @@ static rlmr_status read_header(rlmr_memory *memory, const rlmr_csv_row *row, rlm
     static const int required[] = {CSV_name, CSV_size, CSV_allocation_time};
     for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
         if (memory->place[required[i]] == SIZE_MAX) {
-            memory->no_header = true;
-            return csv_damage(memory, row, "column", rlmr_slice_of(csv_columns[required[i]].title),
+            return row_damage(memory, row, "column", rlmr_slice_of(csv_columns[required[i]].title),
                               "not in the header, nothing can be read", err);
         }
     }
+    memory->no_header = false;
     return RLMR_OK;
 }
 
@@ -223,29 +217,36 @@ static rlmr_status read_time(rlmr_memory *memory, const rlmr_csv_row *row, int c
                              rlmr_error *err) {
     rlmr_slice cell = cell_of(memory, row, column);
     *ns = RLMR_TIME_ABSENT;
-    if (cell.bytes == 0 || rlmr_decimal_time_us_to_ns(cell, ns)) {
+    if (cell.bytes == 0 || rlmr_decimal_time_to_ns(cell, memory->power[column], ns)) {
         return RLMR_OK;
     }
     *ns = RLMR_TIME_ABSENT;
-    return bad_cell(memory, row, column, cell,
-                    "no time in microseconds, or its precision is gone (saved by a spreadsheet?)", err);
+    return bad_cell(memory, row, column, cell, "no time, or its precision is gone (saved by a spreadsheet?)",
+                    err);
 }
 
-/* A number in our unit; NaN if the cell is absent or bad. */
+/* A number in our unit, rounded once; NaN if the cell is absent or bad. */
 static rlmr_status read_number(rlmr_memory *memory, const rlmr_csv_row *row, int column, double *value,
                                rlmr_error *err) {
     rlmr_slice cell = cell_of(memory, row, column);
+    quantity kind = csv_columns[column].kind;
+    int power = memory->power[column];
     *value = NAN;
     if (cell.bytes == 0) {
         return RLMR_OK;
     }
-    int exponent = csv_columns[column].kind == QUANTITY_US ? -3 : 0; /* to ms, rounded once */
     double number;
-    if (rlmr_decimal_to_double(cell, exponent, &number) && isfinite(number * memory->factor[column])) {
-        *value = number * memory->factor[column];
-        return RLMR_OK;
+    if (!rlmr_decimal_to_double(cell, kind == QUANTITY_US ? power - MS_POWER : 0, &number)) {
+        return bad_cell(memory, row, column, cell, "not a number", err);
     }
-    return bad_cell(memory, row, column, cell, "not a number", err);
+    if (kind != QUANTITY_US) {
+        number = ldexp(number, 10 * (power - (kind == QUANTITY_KIB ? 1 : 2)));
+    }
+    if (!isfinite(number)) {
+        return bad_cell(memory, row, column, cell, "too great", err);
+    }
+    *value = number;
+    return RLMR_OK;
 }
 
 static rlmr_status read_text(rlmr_memory *memory, const rlmr_csv_row *row, int column, uint32_t *id,
@@ -334,72 +335,66 @@ static rlmr_status read_record(rlmr_memory *memory, const rlmr_csv_row *row, rlm
     return status;
 }
 
-static rlmr_status on_row(void *self, const rlmr_csv_row *row, rlmr_error *err) {
+/* Note a row that has not as many cells as the header. */
+static rlmr_status check_width(rlmr_memory *memory, rlmr_csv_row *row, rlmr_error *err) {
+    if (row->count == memory->cells_expected) {
+        return RLMR_OK;
+    }
+    memory->capture->bad_cells++;
+    if (row->count > memory->cells_expected) {
+        return row_damage(memory, row, "at", row->cells[memory->cells_expected],
+                          "more cells than the header has", err);
+    }
+    rlmr_slice last = row->cells[row->count - 1];
+    if (!row->unended) {
+        return row_damage(memory, row, "after", last, "fewer cells than the header has", err);
+    }
+    row->count--; /* the file was cut in this row: its last cell may be cut too */
+    return row_damage(memory, row, "after", last, "the file ends inside the row, this cell is left out", err);
+}
+
+rlmr_status rlmr_memory_row(void *self, const rlmr_csv_row *row, rlmr_error *err) {
     rlmr_memory *memory = self;
-    if (memory->cells_expected == 0) {
+    if (row->number == 0) {
         return read_header(memory, row, err);
     }
     if (memory->no_header) {
         return RLMR_OK;
     }
     rlmr_csv_row kept = *row;
-    rlmr_status status = RLMR_OK;
-    if (row->count < memory->cells_expected) {
-        rlmr_slice last = row->cells[row->count - 1];
-        memory->capture->bad_cells++;
-        if (row->unended) {
-            /* The file was cut in this row: its last cell may be cut too. */
-            kept.count--;
-            status = csv_damage(memory, row, "after", last,
-                                "the file ends inside the row, this cell is left out", err);
-        } else {
-            status = csv_damage(memory, row, "after", last, "fewer cells than the header has", err);
-        }
-    } else if (row->count > memory->cells_expected) {
-        memory->capture->bad_cells++;
-        status = csv_damage(memory, row, "at", row->cells[memory->cells_expected],
-                            "more cells than the header has", err);
-    }
+    rlmr_status status = check_width(memory, &kept, err);
     return status == RLMR_OK ? read_record(memory, &kept, err) : status;
 }
 
-rlmr_status rlmr_memory_read(rlmr_memory *memory, const rlmr_meter *meter, rlmr_error *err) {
-    rlmr_capture *capture = memory->capture;
-    rlmr_file *file = &capture->files[RLMR_FILE_operator_memory];
-    if (file->state == RLMR_FILE_ABSENT) {
-        return RLMR_OK;
-    }
-    file->state = RLMR_FILE_READ;
-    rlmr_error trouble;
-    rlmr_error_clear(&trouble);
-    rlmr_status status = rlmr_csv_read(file->path, on_row, memory, meter, &trouble);
-    capture->memory_rows =
+void rlmr_memory_rows_begin(rlmr_memory *memory, rlmr_file_damage *damage) {
+    memory->damage = damage;
+    memory->no_header = true;
+}
+
+void rlmr_memory_rows_end(rlmr_memory *memory) {
+    memory->damage = NULL;
+    memory->capture->memory_rows =
         (int64_t)(memory->partial->tables[RLMR_TABLE_memory_events].rows - memory->first_row);
-    if (status == RLMR_E_INPUT || status == RLMR_E_LIMIT) {
-        rlmr_capture_damaged(capture, RLMR_FILE_operator_memory, trouble.offset);
-        status = rlmr_capture_note(capture, err, "operator_memory.csv: %s", trouble.message);
-    } else if (status != RLMR_OK) {
-        return rlmr_error_set(err, status, "%s", trouble.message);
-    }
-    if (status == RLMR_OK && capture->bad_cells > 1) {
-        status = rlmr_capture_note(capture, err, "%lld bad cells in operator_memory.csv",
-                                   (long long)capture->bad_cells);
-    }
-    if (file->state == RLMR_FILE_DAMAGED && capture->memory_rows == 0) {
-        rlmr_capture_degrade(capture, RLMR_CAPTURE_FAILED); /* nothing usable */
-    }
-    return status;
 }
 
 bool rlmr_memory_wants_trace(const rlmr_memory *memory) {
     return memory->records.bytes > 0;
 }
 
-rlmr_status rlmr_memory_event(rlmr_memory *memory, const rlmr_trace_event *event, rlmr_error *err) {
-    bool bad = false;
-    rlmr_status status = rlmr_stack_index_add(memory->index, event, &bad, err);
-    if (bad) {
-        memory->capture->events_skipped++;
+rlmr_status rlmr_memory_event(rlmr_memory *memory, const rlmr_trace_event *event, rlmr_file_damage *damage,
+                              rlmr_error *err) {
+    rlmr_event_problem problem = {0};
+    rlmr_status status = rlmr_stack_index_add(memory->index, event, &problem, err);
+    if (status == RLMR_OK && problem.reason != NULL) {
+        int shown = event->name.bytes > 64 ? 64 : (int)event->name.bytes;
+        char place[40] = "";
+        if (event->offset >= 0) {
+            (void)snprintf(place, sizeof place, " at byte %lld", (long long)event->offset);
+        }
+        memory->capture->events_skipped += problem.lost;
+        status = rlmr_file_damage_met(damage, event->offset, err, "event %llu%s: \"%.*s\": %s",
+                                      (unsigned long long)event->number, place, shown, event->name.text,
+                                      problem.reason);
     }
     return status;
 }
@@ -447,7 +442,8 @@ static rlmr_slice top_frame(rlmr_slice stack) {
     return end == NULL ? stack : (rlmr_slice){.text = stack.text, .bytes = (size_t)(end - stack.text)};
 }
 
-static rlmr_status fill_in(rlmr_memory *memory, const rlmr_record *record, rlmr_error *err) {
+static rlmr_status fill_in(rlmr_memory *memory, const rlmr_record *record, rlmr_file_damage *damage,
+                           rlmr_error *err) {
     rlmr_table *table = &memory->partial->tables[RLMR_TABLE_memory_events];
     rlmr_symtab *texts = memory->partial->texts;
     uint32_t top;
@@ -460,10 +456,16 @@ static rlmr_status fill_in(rlmr_memory *memory, const rlmr_record *record, rlmr_
             memory->found[record->found];
         memory->capture->rows_matched += record->found != RLMR_FOUND_NONE;
     }
+    if (status == RLMR_OK && rlmr_stack_index_unclean(memory->index, record->stack)) {
+        rlmr_slice stack = rlmr_symtab_text(texts, record->stack);
+        int shown = stack.bytes > 64 ? 64 : (int)stack.bytes;
+        status = rlmr_file_damage_met(
+            damage, -1, err, "a call stack that is not UTF-8, or has a NUL: \"%.*s\"", shown, stack.text);
+    }
     return status;
 }
 
-rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_error *err) {
+rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_file_damage *damage, rlmr_error *err) {
     bool meet;
     uint64_t count;
     rlmr_status status = check_ranges(memory, &meet, err);
@@ -473,7 +475,7 @@ rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_error *err) {
     }
     status = rlmr_stack_index_match(memory->index, records, count, err);
     for (uint64_t i = 0; i < count && status == RLMR_OK; i++) {
-        status = fill_in(memory, &records[i], err);
+        status = fill_in(memory, &records[i], damage, err);
     }
     return status;
 }

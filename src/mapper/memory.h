@@ -1,9 +1,9 @@
-/** Memory analysis of one capture: records of operator_memory.csv, each with the call stack of its operator.
- */
+/** Memory analysis of one capture: records of operator_memory.csv, each with the call stack of its operator. */
 #ifndef RLMR_MEMORY_H
 #define RLMR_MEMORY_H
 
-#include "rlmr/mapper.h"
+#include "damage.h"
+#include "rlmr/csv_reader.h"
 #include "rlmr/trace_reader.h"
 
 typedef struct rlmr_memory rlmr_memory;
@@ -14,19 +14,26 @@ RLMR_MUST_CHECK rlmr_status rlmr_memory_open(rlmr_capture *capture, const rlmr_m
                                              rlmr_partial *partial, rlmr_memory **out, rlmr_error *err);
 void rlmr_memory_close(rlmr_memory *memory);
 
-/** Read the records, if the capture has any, and append their rows without stacks. Damage is noted in the
- *  capture.
- *  @return OK, E_NOMEM, E_RANGE, or what the meter returned */
-RLMR_MUST_CHECK rlmr_status rlmr_memory_read(rlmr_memory *memory, const rlmr_meter *meter, rlmr_error *err);
+/** Rows of a file follow, the titles first; what is wrong with them goes to `damage`, which is borrowed until
+ *  rlmr_memory_rows_end(). */
+void rlmr_memory_rows_begin(rlmr_memory *memory, rlmr_file_damage *damage);
+
+/** Take one row of operator_memory.csv, or what has its form: append it without a stack. An rlmr_on_row.
+ *  @return OK, E_NOMEM, E_RANGE */
+RLMR_MUST_CHECK rlmr_status rlmr_memory_row(void *memory, const rlmr_csv_row *row, rlmr_error *err);
+void rlmr_memory_rows_end(rlmr_memory *memory);
 
 /** True if a record looks for a stack, so that the trace is worth reading. */
 bool rlmr_memory_wants_trace(const rlmr_memory *memory);
 
-/** Take one event of the trace. @return OK, E_NOMEM, E_RANGE */
+/** Take one event of the trace. @param damage takes what is wrong with it
+ *  @return OK, E_NOMEM, E_RANGE, E_LIMIT (STACKS) */
 RLMR_MUST_CHECK rlmr_status rlmr_memory_event(rlmr_memory *memory, const rlmr_trace_event *event,
-                                              rlmr_error *err);
+                                              rlmr_file_damage *damage, rlmr_error *err);
 
-/** After the trace: match, and fill in the stacks. @return OK or E_NOMEM */
-RLMR_MUST_CHECK rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_error *err);
+/** After the trace: match, and fill in the stacks. @param damage takes what is wrong with these
+ *  @return OK or E_NOMEM */
+RLMR_MUST_CHECK rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_file_damage *damage,
+                                               rlmr_error *err);
 
 #endif

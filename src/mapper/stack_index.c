@@ -1,6 +1,7 @@
 #include "stack_index.h"
 
 #include "rlmr/decimal.h"
+#include "rlmr/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +58,10 @@ struct rlmr_stack_index {
     rlmr_symtab *texts;
     rlmr_match_policy match;
     int64_t time_offset_ns;
-    rlmr_symtab *threads; /* pid NUL tid */
-    rlmr_symtab *pairs;   /* pair_key as bytes */
+    rlmr_symtab *threads;     /* pid NUL tid */
+    rlmr_symtab *pairs;       /* pair_key as bytes */
+    rlmr_symtab *stacks_seen; /* ids of stacks, as bytes: what other captures have does not count */
+    rlmr_bytes unclean;       /* for each of these a byte: not 0 if something in it was replaced */
     rlmr_bytes scratch;
     rlmr_bytes stacks; /* of stack_entry, and so on */
     rlmr_bytes plains;
@@ -81,6 +84,7 @@ rlmr_status rlmr_stack_index_open(const rlmr_symtab *names, rlmr_symtab *texts,
     index->time_offset_ns = options->time_offset_ns;
     rlmr_status status = rlmr_symtab_open(&index->threads, err);
     status = status == RLMR_OK ? rlmr_symtab_open(&index->pairs, err) : status;
+    status = status == RLMR_OK ? rlmr_symtab_open(&index->stacks_seen, err) : status;
     if (status != RLMR_OK) {
         rlmr_stack_index_close(index);
         index = NULL;
@@ -95,6 +99,8 @@ void rlmr_stack_index_close(rlmr_stack_index *index) {
     }
     rlmr_symtab_close(index->threads);
     rlmr_symtab_close(index->pairs);
+    rlmr_symtab_close(index->stacks_seen);
+    rlmr_bytes_release(&index->unclean);
     rlmr_bytes_release(&index->scratch);
     rlmr_bytes_release(&index->stacks);
     rlmr_bytes_release(&index->plains);
@@ -108,29 +114,60 @@ typedef struct {
     int64_t ts;
     int64_t end;
     int64_t sequence;
-    int64_t forward_thread;
+    bool forward_thread; /* it names one */
     uint32_t name;
     bool cpu_op;
     bool known_name;
     bool has_stack;
 } reading;
 
-static bool read_times(const rlmr_stack_index *index, const rlmr_trace_event *event, reading *out) {
-    int64_t dur;
+static void note_problem(rlmr_event_problem *problem, const char *reason, bool lost) {
+    *problem = (rlmr_event_problem){.reason = reason, .lost = lost};
+}
+
+static bool read_times(const rlmr_stack_index *index, const rlmr_trace_event *event, reading *out,
+                       rlmr_event_problem *problem) {
+    int64_t dur = 0;
     if (!rlmr_decimal_us_to_ns(event->ts, &out->ts) ||
         __builtin_add_overflow(out->ts, index->time_offset_ns, &out->ts)) {
+        note_problem(problem, "no readable ts", true);
         return false;
     }
     /* An event without a readable duration encloses nothing, but may still be the nearest. */
-    if (!rlmr_decimal_us_to_ns(event->dur, &dur) || dur < 0) {
+    if (event->dur.bytes > 0 && !rlmr_decimal_us_to_ns(event->dur, &dur)) {
         dur = 0;
+        note_problem(problem, "dur is no number", false);
     }
-    return !__builtin_add_overflow(out->ts, dur, &out->end);
+    if (__builtin_add_overflow(out->ts, dur < 0 ? 0 : dur, &out->end)) {
+        note_problem(problem, "ts + dur is no time", true);
+        return false;
+    }
+    return true;
 }
 
-static int64_t integer_or(rlmr_slice text, int64_t absent) {
-    int64_t value;
-    return rlmr_decimal_to_i64(text, &value) ? value : absent;
+static int64_t read_sequence(const rlmr_trace_event *event, rlmr_event_problem *problem) {
+    int64_t sequence = -1;
+    if (event->sequence.bytes > 0 && !rlmr_decimal_to_i64(event->sequence, &sequence)) {
+        note_problem(problem, "Sequence number is no integer of 64 bits", false);
+        return -1;
+    }
+    return sequence;
+}
+
+/* All that counts is whether it is 0; it may be a hash of 20 digits. */
+static bool names_thread(const rlmr_trace_event *event, rlmr_event_problem *problem) {
+    rlmr_slice text = event->forward_thread;
+    size_t at = text.bytes > 0 && (text.text[0] == '-' || text.text[0] == '+') ? 1 : 0;
+    bool other = false;
+    bool integer = at < text.bytes;
+    for (; at < text.bytes; at++) {
+        integer = integer && text.text[at] >= '0' && text.text[at] <= '9';
+        other = other || text.text[at] != '0';
+    }
+    if (text.bytes > 0 && !integer) {
+        note_problem(problem, "Fwd thread id is no integer", false);
+    }
+    return integer && other;
 }
 
 static void widen_range(rlmr_stack_index *index, const reading *at) {
@@ -173,7 +210,7 @@ static rlmr_status add_plain(rlmr_stack_index *index, const rlmr_trace_event *ev
 static rlmr_status add_backward(rlmr_stack_index *index, const rlmr_trace_event *event, const reading *at,
                                 rlmr_error *err) {
     bool plain = at->known_name && !at->has_stack;
-    bool names_forward = at->sequence >= 0 && at->forward_thread != 0;
+    bool names_forward = at->sequence >= 0 && at->forward_thread;
     if (!at->cpu_op || at->end <= at->ts || !(plain || names_forward)) {
         return RLMR_OK;
     }
@@ -193,6 +230,36 @@ static rlmr_status add_backward(rlmr_stack_index *index, const rlmr_trace_event 
     return status;
 }
 
+static rlmr_slice id_bytes(const uint32_t *id) {
+    return (rlmr_slice){.text = (const char *)id, .bytes = sizeof *id};
+}
+
+static rlmr_status intern_stack(rlmr_stack_index *index, rlmr_slice text, uint32_t *stack, rlmr_error *err) {
+    bool replaced = false;
+    uint32_t seen;
+    rlmr_status status = rlmr_symtab_intern_utf8(index->texts, text, stack, &replaced, err);
+    status = status == RLMR_OK ? rlmr_symtab_intern(index->stacks_seen, id_bytes(stack), &seen, err) : status;
+    if (status != RLMR_OK) {
+        return status;
+    }
+    if (seen > RLMR_LIMIT_STACKS) {
+        return rlmr_error_set(err, RLMR_E_LIMIT, "more than %d distinct call stacks" RLMR_LIMIT_TEXT(STACKS),
+                              RLMR_LIMIT_STACKS);
+    }
+    while (status == RLMR_OK && index->unclean.bytes <= seen) {
+        status = rlmr_bytes_append(&index->unclean, "", 1, err);
+    }
+    if (status == RLMR_OK && replaced) {
+        index->unclean.data[seen] = 1;
+    }
+    return status;
+}
+
+bool rlmr_stack_index_unclean(const rlmr_stack_index *index, uint32_t stack) {
+    uint32_t seen;
+    return rlmr_symtab_find(index->stacks_seen, id_bytes(&stack), &seen) && index->unclean.data[seen] != 0;
+}
+
 static rlmr_status add_stack(rlmr_stack_index *index, const rlmr_trace_event *event, const reading *at,
                              rlmr_error *err) {
     bool own = at->cpu_op && at->known_name;
@@ -201,7 +268,7 @@ static rlmr_status add_stack(rlmr_stack_index *index, const rlmr_trace_event *ev
         return RLMR_OK;
     }
     uint32_t stack;
-    rlmr_status status = rlmr_symtab_intern_utf8(index->texts, event->call_stack, &stack, NULL, err);
+    rlmr_status status = intern_stack(index, event->call_stack, &stack, err);
     if (status == RLMR_OK && own) {
         stack_entry entry = {
             .ts = at->ts, .end = at->end, .number = event->number, .name = at->name, .stack = stack};
@@ -215,17 +282,18 @@ static rlmr_status add_stack(rlmr_stack_index *index, const rlmr_trace_event *ev
     return status;
 }
 
-rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const rlmr_trace_event *event, bool *bad,
-                                 rlmr_error *err) {
+rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const rlmr_trace_event *event,
+                                 rlmr_event_problem *problem, rlmr_error *err) {
+    rlmr_event_problem found = {0};
     reading at = {.cpu_op = rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op")),
-                  .sequence = integer_or(event->sequence, -1),
-                  .forward_thread = integer_or(event->forward_thread, 0),
+                  .sequence = read_sequence(event, &found),
                   .has_stack = event->call_stack.bytes > 0};
     if (!at.cpu_op && (at.sequence < 0 || !at.has_stack)) {
         return RLMR_OK;
     }
-    if (!read_times(index, event, &at)) {
-        *bad = true;
+    at.forward_thread = names_thread(event, &found);
+    if (!read_times(index, event, &at, &found)) {
+        *problem = found;
         return RLMR_OK;
     }
     at.known_name = event->name.bytes > 0 && rlmr_symtab_find(index->names, event->name, &at.name);
@@ -235,6 +303,9 @@ rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const rlmr_trace_event
     rlmr_status status = add_stack(index, event, &at, err);
     if (status == RLMR_OK && index->match == RLMR_MATCH_BEST) {
         status = add_backward(index, event, &at, err);
+    }
+    if (found.reason != NULL) {
+        *problem = found;
     }
     return status;
 }

@@ -36,14 +36,23 @@ RLMR_MUST_CHECK rlmr_status rlmr_stack_index_open(const rlmr_symtab *names, rlmr
                                                   rlmr_error *err);
 void rlmr_stack_index_close(rlmr_stack_index *index);
 
+/** What is wrong with an event that matching could use. */
+typedef struct {
+    const char *reason; /**< NULL if nothing is */
+    bool lost;          /**< it could not be used at all */
+} rlmr_event_problem;
+
 /** Keep what matching needs of an event.
- *  @param bad out: true if it would be kept, had it a readable ts; untouched otherwise
- *  @return OK, E_NOMEM, E_RANGE */
+ *  @param problem out: untouched if there is none
+ *  @return OK, E_NOMEM, E_RANGE, E_LIMIT (STACKS) */
 RLMR_MUST_CHECK rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const rlmr_trace_event *event,
-                                                 bool *bad, rlmr_error *err);
+                                                 rlmr_event_problem *problem, rlmr_error *err);
 
 /** [least ts, greatest ts + dur] of all cpu_op events so far. @return false if there was none */
 bool rlmr_stack_index_range(const rlmr_stack_index *index, int64_t *least_ns, int64_t *greatest_ns);
+
+/** Whether something in a stack that was found is not as the file has it: what is not UTF-8, and NULs, are replaced. */
+bool rlmr_stack_index_unclean(const rlmr_stack_index *index, uint32_t stack);
 
 /** Find the stack of every record; call once. @param records sorted by time here  @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_stack_index_match(rlmr_stack_index *index, rlmr_record *records,

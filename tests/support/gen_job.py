@@ -57,7 +57,7 @@ class Trace:
         self.now, self.sequence = START_NS, 100
         self.events, self.records = [], []
         self.stacks = [self.call_stack(depth) for depth in (1, 2, 2, 3, 3, 4, 5, 25)]
-        self.stacks += ['a "quoted" frame}], [{"ph": "X"};\r\n\\', "nul \0;\r\n框架.py(3): 前向 \U0001f600"]
+        self.stacks += ['a "quoted" frame}], [{"ph": "X"};\r\n\\', "escape \x1b;\r\n框架.py(3): 前向 \U0001f600"]
 
     def call_stack(self, depth):
         """A call stack, the innermost frame first."""
@@ -194,11 +194,11 @@ class Trace:
     def no_forward_stack(self):
         """Backward operators whose forward operator has no stack, comes too late, or cannot be told."""
         name = "never::found"
-        for at, stack, forward_at, unusable in ((300000, None, 0, None), (400000, self.stack(), 400000, None),
-                                                (500000, self.stack(), 0, "x"), (600000, self.stack(), 0, -1)):
+        for at, stack, forward_at, told in ((300000, None, 0, True), (400000, self.stack(), 400000, True),
+                                            (500000, self.stack(), 0, None), (600000, self.stack(), 0, -1)):
             sequence = self.next_sequence()
             self.op("aten::forward", forward_at, 20000, stack=stack, sequence=sequence)
-            self.op("SumBackward0", at, 90000, BACKWARD, sequence=unusable or sequence, forward=1)
+            self.op("SumBackward0", at, 90000, BACKWARD, sequence=sequence if told is True else told, forward=1)
             self.op(name, at + 1000, 80000, BACKWARD)
             self.record(name, at + 2000)
 

@@ -1,5 +1,7 @@
 #include "rlmr/csv_reader.h"
 
+#include "rlmr/limits.h"
+
 #include <CUnit/Basic.h>
 
 #include <stdio.h>
@@ -54,6 +56,13 @@ static rlmr_status note_row(void *context, const rlmr_csv_row *row, rlmr_error *
     return RLMR_OK;
 }
 
+/* A lost row is a line of its own. */
+static rlmr_status note_lost(void *context, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
+    (void)err;
+    (void)fprintf(context, "%s@%lld: %s\n", lost ? "lost" : "damage", (long long)offset, reason);
+    return RLMR_OK;
+}
+
 static void check_slice(rlmr_slice content, rlmr_slice wanted) {
     fixture file = write_fixture(content);
     char *text = NULL;
@@ -61,7 +70,8 @@ static void check_slice(rlmr_slice content, rlmr_slice wanted) {
     FILE *out = open_memstream(&text, &bytes);
     rlmr_error err;
     rlmr_error_clear(&err);
-    CU_ASSERT_EQUAL(rlmr_csv_read(file.path, note_row, out, NULL, &err), RLMR_OK);
+    rlmr_damage damage = {.met = note_lost, .self = out};
+    CU_ASSERT_EQUAL(rlmr_csv_read(file.path, note_row, out, &damage, NULL, &err), RLMR_OK);
     CU_ASSERT_EQUAL(fclose(out), 0);
     bool same = rlmr_slice_equal((rlmr_slice){text, bytes}, wanted);
     CU_ASSERT_TRUE(same);
@@ -97,8 +107,15 @@ static void test_line_breaks_inside_quotes_are_text(void) {
           "0@0:<a><b>\n1@4:<one\ntwo><1>\n2@16:<three\r\n\n\nfour><2>\n3@34:<5><6>\n");
 }
 
-static void test_a_quote_that_is_not_closed_takes_the_rest(void) {
-    check("a,b\n1,\"two\n3,4\n", "0@0:<a><b>\n1@4:<1><two\n3,4\n>!\n");
+static void test_a_quote_that_is_not_closed_costs_its_row(void) {
+    check("a,b\n1,\"two\n3,4\n", "0@0:<a><b>\nlost@4: a quote that is not closed\n2@11:<3><4>\n");
+    check("a,b\r\n\"1,2\r\n3,4\r\n5,6",
+          "0@0:<a><b>\nlost@5: a quote that is not closed\n2@11:<3><4>\n3@16:<5><6>!\n");
+    check(
+        "a,b\n\"1\n\"2\n3,4\n",
+        "0@0:<a><b>\nlost@4: a quote that is not closed\nlost@7: a quote that is not closed\n3@10:<3><4>\n");
+    check("a,b\n1,2\n3,\"", "0@0:<a><b>\n1@4:<1><2>\n2@8:<3><>!\n"); /* it is cut */
+    check("a,b\n1,\"2\"", "0@0:<a><b>\n1@4:<1><2>!\n");
 }
 
 static void test_quotes_inside_a_plain_cell_stay(void) {
@@ -242,7 +259,7 @@ static void test_many_rows_are_read_over_many_pieces(void) {
     CU_ASSERT_TRUE(bytes > 4 * PIECE_BYTES);
     fixture made = write_fixture((rlmr_slice){content, bytes});
     numbered seen = {0};
-    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, check_numbered, &seen, NULL, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, check_numbered, &seen, NULL, NULL, NULL), RLMR_OK);
     CU_ASSERT_EQUAL(seen.rows, ROWS);
     CU_ASSERT_EQUAL(seen.wrong, 0);
     remove_fixture(&made);
@@ -254,7 +271,19 @@ static void test_many_rows_are_read_over_many_pieces(void) {
 typedef struct {
     size_t rows;
     size_t cells; /* of the last row */
+    size_t lost;
+    int64_t offset; /* of the row lost last */
+    char reason[128];
 } counted;
+
+static rlmr_status count_lost(void *context, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
+    counted *self = context;
+    (void)err;
+    self->lost += lost;
+    self->offset = offset;
+    (void)snprintf(self->reason, sizeof self->reason, "%s", reason);
+    return RLMR_OK;
+}
 
 static rlmr_status count_row(void *context, const rlmr_csv_row *row, rlmr_error *err) {
     counted *self = context;
@@ -264,9 +293,9 @@ static rlmr_status count_row(void *context, const rlmr_csv_row *row, rlmr_error 
     return RLMR_OK;
 }
 
-/* Reads a file of a header, one row of `cells` cells that have `cell_bytes` bytes, the last of them `more`,
- * and another row. */
-static rlmr_status read_large(size_t cells, size_t cell_bytes, size_t more, counted *seen, rlmr_error *err) {
+/* Reads a file of a header, one row of `cells` cells that have `cell_bytes` bytes, the last of them `more`, and
+ * another row. */
+static void read_large(size_t cells, size_t cell_bytes, size_t more, counted *seen) {
     size_t bytes = 2 + cells * (cell_bytes + 1) + more + 2;
     char *content = malloc(bytes);
     char *at = content;
@@ -281,39 +310,83 @@ static rlmr_status read_large(size_t cells, size_t cell_bytes, size_t more, coun
     fixture made = write_fixture((rlmr_slice){content, bytes});
     free(content);
     *seen = (counted){0};
-    rlmr_error_clear(err);
-    rlmr_status status = rlmr_csv_read(made.path, count_row, seen, NULL, err);
+    rlmr_damage damage = {.met = count_lost, .self = seen};
+    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, count_row, seen, &damage, NULL, NULL), RLMR_OK);
     remove_fixture(&made);
-    return status;
 }
 
-static void check_limit(size_t cells, size_t cell_bytes, size_t more, bool within) {
+static void check_limit(size_t cells, size_t cell_bytes, size_t more, const char *reason) {
     counted seen;
-    rlmr_error err;
-    CU_ASSERT_EQUAL(read_large(cells, cell_bytes, more, &seen, &err), within ? RLMR_OK : RLMR_E_LIMIT);
-    CU_ASSERT_EQUAL(seen.rows, within ? 3 : 1);
+    read_large(cells, cell_bytes, more, &seen);
+    CU_ASSERT_EQUAL(seen.rows, reason == NULL ? 3 : 2);
     CU_ASSERT_EQUAL(seen.cells, 1);
-    if (!within) {
-        CU_ASSERT_EQUAL(err.code, RLMR_E_LIMIT);
-        CU_ASSERT_EQUAL(err.offset, 2);
-        CU_ASSERT_STRING_EQUAL(err.message, "row 1 has more than 4096 cells or 16777216 bytes");
+    CU_ASSERT_EQUAL(seen.lost, reason == NULL ? 0 : 1);
+    if (reason != NULL) {
+        CU_ASSERT_EQUAL(seen.offset, 2);
+        CU_ASSERT_PTR_NOT_NULL(strstr(seen.reason, reason));
     }
 }
 
 static void test_a_row_has_at_most_so_many_cells(void) {
-    check_limit(RLMR_CSV_CELLS_MAX - 1, 1, 0, true);
-    check_limit(RLMR_CSV_CELLS_MAX, 1, 0, true);
-    check_limit(RLMR_CSV_CELLS_MAX + 1, 1, 0, false);
-    check_limit(200000, 1, 0, false);
+    check_limit(RLMR_LIMIT_CSV_COLUMNS - 1, 1, 0, NULL);
+    check_limit(RLMR_LIMIT_CSV_COLUMNS, 1, 0, NULL);
+    check_limit(RLMR_LIMIT_CSV_COLUMNS + 1, 1, 0, "(limit CSV_COLUMNS)");
+    check_limit(200000, 1, 0, "(limit CSV_COLUMNS)");
+}
+
+static void test_a_cell_has_at_most_so_many_bytes(void) {
+    check_limit(2, RLMR_LIMIT_CSV_CELL_BYTES - 1, 0, NULL);
+    check_limit(2, RLMR_LIMIT_CSV_CELL_BYTES, 0, NULL);
+    check_limit(2, RLMR_LIMIT_CSV_CELL_BYTES, 1, "(limit CSV_CELL_BYTES)");
 }
 
 static void test_a_row_has_at_most_so_many_bytes(void) {
-    enum { CELL_BYTES = 8192 };
-    const size_t cells = RLMR_CSV_ROW_BYTES_MAX / CELL_BYTES;
-    check_limit(cells - 1, CELL_BYTES, CELL_BYTES - 1, true);
-    check_limit(cells, CELL_BYTES, 0, true);
-    check_limit(cells, CELL_BYTES, 1, false);
-    check_limit(2 * cells, CELL_BYTES, 0, false);
+    enum { CELL_BYTES = 8191 }; /* with its comma or line end 8192 */
+    const size_t cells = RLMR_LIMIT_CSV_ROW_BYTES / (CELL_BYTES + 1);
+    check_limit(cells - 1, CELL_BYTES, CELL_BYTES, NULL);
+    check_limit(cells, CELL_BYTES, 0, NULL);
+    check_limit(cells, CELL_BYTES, 1, "(limit CSV_ROW_BYTES)");
+    check_limit(3 * cells, CELL_BYTES, 0, "(limit CSV_ROW_BYTES)");
+}
+
+/* Behind a quote that is not closed lies more than a row may have: the lines behind its own are rows all the same. */
+static void test_a_quote_that_is_not_closed_for_long_costs_its_row(void) {
+    enum { LINES = 6 * (RLMR_LIMIT_CSV_ROW_BYTES >> 4) };
+    char *content = malloc((size_t)LINES * 16 + 32);
+    char *at = stpcpy(content, "a,b\n1,\"2\n");
+    for (int i = 0; i < LINES; i++) {
+        at = stpcpy(at, "0123456,8901234\n");
+    }
+    fixture made = write_fixture((rlmr_slice){content, (size_t)(at - content)});
+    free(content);
+    counted seen = {0};
+    rlmr_damage damage = {.met = count_lost, .self = &seen};
+    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, count_row, &seen, &damage, NULL, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(seen.lost, 1);
+    CU_ASSERT_EQUAL(seen.offset, 4);
+    CU_ASSERT_EQUAL(seen.rows, 1 + LINES);
+    remove_fixture(&made);
+}
+
+/* Each line opens a quote that nothing closes. */
+static void test_reading_again_has_a_limit(void) {
+    enum { LINES = 1 << 17, LINE_BYTES = 128 };
+    char *content = malloc((size_t)LINES * LINE_BYTES);
+    memset(content, 'x', (size_t)LINES * LINE_BYTES);
+    for (size_t at = 0; at < (size_t)LINES * LINE_BYTES; at += LINE_BYTES) {
+        content[at] = '"';
+        content[at + LINE_BYTES - 1] = '\n';
+    }
+    fixture made = write_fixture((rlmr_slice){content, (size_t)LINES * LINE_BYTES});
+    free(content);
+    counted seen = {0};
+    rlmr_damage damage = {.met = count_lost, .self = &seen};
+    rlmr_error err;
+    rlmr_error_clear(&err);
+    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, count_row, &seen, &damage, NULL, &err), RLMR_E_LIMIT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "(limit REREAD_BYTES)"));
+    CU_ASSERT_EQUAL(seen.lost, RLMR_LIMIT_REREAD_BYTES / RLMR_LIMIT_CSV_ROW_BYTES + 1);
+    remove_fixture(&made);
 }
 
 /* ---- Ends ---- */
@@ -329,7 +402,7 @@ static void test_the_taker_of_rows_may_end_the_reading(void) {
     counted seen = {0};
     rlmr_error err;
     rlmr_error_clear(&err);
-    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, refuse_second, &seen, NULL, &err), RLMR_E_RANGE);
+    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, refuse_second, &seen, NULL, NULL, &err), RLMR_E_RANGE);
     CU_ASSERT_STRING_EQUAL(err.message, "no more of it");
     CU_ASSERT_EQUAL(seen.rows, 2);
     remove_fixture(&made);
@@ -355,11 +428,11 @@ static void test_the_meter_hears_of_all_bytes_and_may_end_the_reading(void) {
     meter_state state = {.limit = SIZE_MAX};
     rlmr_meter meter = {.advance = advance, .self = &state};
     counted seen = {0};
-    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, count_row, &seen, &meter, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, count_row, &seen, NULL, &meter, NULL), RLMR_OK);
     CU_ASSERT_EQUAL(state.bytes, 3 * PIECE_BYTES);
 
     state = (meter_state){.limit = PIECE_BYTES};
-    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, count_row, &seen, &meter, NULL), RLMR_E_STOPPED);
+    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, count_row, &seen, NULL, &meter, NULL), RLMR_E_STOPPED);
     CU_ASSERT_EQUAL(state.bytes, 2 * PIECE_BYTES);
     remove_fixture(&made);
 }
@@ -370,7 +443,7 @@ static void test_a_file_that_is_not_there_cannot_be_read(void) {
     CU_ASSERT_FATAL(asprintf(&absent, "%s/absent.csv", made.directory) > 0);
     rlmr_error err;
     rlmr_error_clear(&err);
-    CU_ASSERT_EQUAL(rlmr_csv_read(absent, count_row, &(counted){0}, NULL, &err), RLMR_E_INPUT);
+    CU_ASSERT_EQUAL(rlmr_csv_read(absent, count_row, &(counted){0}, NULL, NULL, &err), RLMR_E_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "cannot be opened: No such file or directory"));
     free(absent);
     remove_fixture(&made);
@@ -381,7 +454,7 @@ CU_TestInfo rlmr_tests_csv_reader[] = {
     {"empty cells are cells", test_empty_cells_are_cells},
     {"quotes hide commas and quotes", test_quotes_hide_commas_and_quotes},
     {"line breaks inside quotes are text", test_line_breaks_inside_quotes_are_text},
-    {"a quote that is not closed takes the rest", test_a_quote_that_is_not_closed_takes_the_rest},
+    {"a quote that is not closed costs its row", test_a_quote_that_is_not_closed_costs_its_row},
     {"quotes inside a plain cell stay", test_quotes_inside_a_plain_cell_stay},
     {"lines may end in LF or CRLF", test_lines_may_end_in_lf_or_crlf},
     {"lines may end in CR, and rows still have their offsets", test_lines_may_end_in_cr},
@@ -398,7 +471,11 @@ CU_TestInfo rlmr_tests_csv_reader[] = {
     {"a row may be longer than a piece", test_a_row_may_be_longer_than_a_piece},
     {"many rows are read over many pieces", test_many_rows_are_read_over_many_pieces},
     {"a row has at most so many cells", test_a_row_has_at_most_so_many_cells},
+    {"a cell has at most so many bytes", test_a_cell_has_at_most_so_many_bytes},
     {"a row has at most so many bytes", test_a_row_has_at_most_so_many_bytes},
+    {"a quote that is not closed for long costs its row",
+     test_a_quote_that_is_not_closed_for_long_costs_its_row},
+    {"reading again has a limit", test_reading_again_has_a_limit},
     {"the taker of rows may end the reading", test_the_taker_of_rows_may_end_the_reading},
     {"the meter hears of all bytes and may end the reading",
      test_the_meter_hears_of_all_bytes_and_may_end_the_reading},

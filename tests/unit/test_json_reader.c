@@ -1,5 +1,7 @@
 #include "rlmr/json_reader.h"
 
+#include "rlmr/limits.h"
+
 #include <CUnit/Basic.h>
 
 #include <stdio.h>
@@ -192,7 +194,7 @@ static void test_a_file_without_a_value_is_damaged(void) {
 
 /* `depth` brackets and, if it is closed, as many that close. */
 static rlmr_status read_nested(int depth, const char *open, const char *close, rlmr_error *err) {
-    char content[4 * (RLMR_JSON_DEPTH_MAX + 2) * 5];
+    char content[4 * (RLMR_LIMIT_JSON_DEPTH + 2) * 5];
     char *at = content;
     for (int i = 0; i < depth; i++) {
         at = stpcpy(at, open);
@@ -210,14 +212,14 @@ static rlmr_status read_nested(int depth, const char *open, const char *close, r
 
 static void test_nesting_has_a_limit(void) {
     rlmr_error err;
-    CU_ASSERT_EQUAL(read_nested(RLMR_JSON_DEPTH_MAX - 1, "[", "]", &err), RLMR_OK);
-    CU_ASSERT_EQUAL(read_nested(RLMR_JSON_DEPTH_MAX, "[", "]", &err), RLMR_OK);
-    CU_ASSERT_EQUAL(read_nested(RLMR_JSON_DEPTH_MAX, "{\"a\":", "}", &err), RLMR_OK);
-    CU_ASSERT_EQUAL(read_nested(RLMR_JSON_DEPTH_MAX + 1, "[", "]", &err), RLMR_E_LIMIT);
-    CU_ASSERT_STRING_EQUAL(err.message, "nested deeper than 128");
-    CU_ASSERT_TRUE(err.offset == RLMR_JSON_DEPTH_MAX || err.offset == RLMR_JSON_DEPTH_MAX + 1);
-    CU_ASSERT_EQUAL(read_nested(RLMR_JSON_DEPTH_MAX + 1, "{\"a\":", "}", &err), RLMR_E_LIMIT);
-    CU_ASSERT_TRUE(err.offset == 5 * RLMR_JSON_DEPTH_MAX || err.offset == 5 * RLMR_JSON_DEPTH_MAX + 1);
+    CU_ASSERT_EQUAL(read_nested(RLMR_LIMIT_JSON_DEPTH - 1, "[", "]", &err), RLMR_OK);
+    CU_ASSERT_EQUAL(read_nested(RLMR_LIMIT_JSON_DEPTH, "[", "]", &err), RLMR_OK);
+    CU_ASSERT_EQUAL(read_nested(RLMR_LIMIT_JSON_DEPTH, "{\"a\":", "}", &err), RLMR_OK);
+    CU_ASSERT_EQUAL(read_nested(RLMR_LIMIT_JSON_DEPTH + 1, "[", "]", &err), RLMR_E_LIMIT);
+    CU_ASSERT_STRING_EQUAL(err.message, "nested deeper than 128 (limit JSON_DEPTH)");
+    CU_ASSERT_TRUE(err.offset == RLMR_LIMIT_JSON_DEPTH || err.offset == RLMR_LIMIT_JSON_DEPTH + 1);
+    CU_ASSERT_EQUAL(read_nested(RLMR_LIMIT_JSON_DEPTH + 1, "{\"a\":", "}", &err), RLMR_E_LIMIT);
+    CU_ASSERT_TRUE(err.offset == 5 * RLMR_LIMIT_JSON_DEPTH || err.offset == 5 * RLMR_LIMIT_JSON_DEPTH + 1);
 }
 
 static void test_a_bomb_of_brackets_is_refused(void) {
@@ -264,11 +266,13 @@ static void test_a_text_has_a_limit(void) {
     rlmr_error err;
     CU_ASSERT_EQUAL(read_text_of(4 << 20, &length, &err), RLMR_OK);
     CU_ASSERT_EQUAL(length, 4 << 20);
-    CU_ASSERT_EQUAL(read_text_of(RLMR_JSON_TEXT_BYTES_MAX + 1, &length, &err), RLMR_E_LIMIT);
+    CU_ASSERT_EQUAL(read_text_of(RLMR_LIMIT_STRING_BYTES, &length, &err), RLMR_OK);
+    CU_ASSERT_EQUAL(length, RLMR_LIMIT_STRING_BYTES);
+    CU_ASSERT_EQUAL(read_text_of(RLMR_LIMIT_STRING_BYTES + 1, &length, &err), RLMR_E_LIMIT);
     CU_ASSERT_EQUAL(length, 0);
     CU_ASSERT_EQUAL(err.code, RLMR_E_LIMIT);
-    CU_ASSERT_STRING_EQUAL(err.message, "a text longer than 67108864 bytes");
-    CU_ASSERT_TRUE(err.offset >= 0 && err.offset <= (int64_t)RLMR_JSON_TEXT_BYTES_MAX + 3);
+    CU_ASSERT_STRING_EQUAL(err.message, "a string of more than 8388608 bytes (limit STRING_BYTES)");
+    CU_ASSERT_TRUE(err.offset >= 0 && err.offset <= (int64_t)RLMR_LIMIT_STRING_BYTES + 3);
 }
 
 /* ---- The border between two pieces ---- */

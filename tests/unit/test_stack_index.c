@@ -1,5 +1,7 @@
 #include "stack_index.h"
 
+#include "rlmr/limits.h"
+
 #include <CUnit/Basic.h>
 
 #include <stdio.h>
@@ -60,12 +62,12 @@ static void close_index(fixture *made) {
     rlmr_symtab_close(made->names);
 }
 
-/* @return whether the index said that the event is bad */
-static bool add(fixture *made, const event_text *event, uint64_t number) {
+/* @return what the index said is wrong with the event */
+static rlmr_event_problem add(fixture *made, const event_text *event, uint64_t number) {
     rlmr_trace_event given = event_of(event, number);
-    bool bad = false;
-    CU_ASSERT_EQUAL_FATAL(rlmr_stack_index_add(made->index, &given, &bad, NULL), RLMR_OK);
-    return bad;
+    rlmr_event_problem problem = {0};
+    CU_ASSERT_EQUAL_FATAL(rlmr_stack_index_add(made->index, &given, &problem, NULL), RLMR_OK);
+    return problem;
 }
 
 /* Ask everything at once; answers[i] belongs to questions[i]. */
@@ -524,27 +526,92 @@ static void test_the_trace_is_shifted_by_the_offset(void) {
     }
 }
 
-static void test_an_event_that_would_count_is_bad_without_a_time(void) {
-    static const struct {
-        event_text event;
-        bool bad;
-    } cases[] = {
-        {{OP, .name = "add", .ts = "1", .dur = "1", .stack = "s"}, false},
-        {{OP, .name = "add", .stack = "s"}, true},
-        {{OP, .name = "add", .ts = "x", .stack = "s"}, true},
-        {{OP, .name = "add", .ts = "9223372036854775.807", .dur = "1"}, true},
-        {{.cat = "other", .sequence = "3", .stack = "s"}, true},
-        {{.cat = "other", .sequence = "3"}, false},
-        {{.cat = "other", .name = "add", .stack = "s"}, false},
-        {{.ts = "x"}, false},
+/* What the index says of one event: lost, or kept though something is wrong, or nothing. */
+static void check_problem(event_text event, const char *reason, bool lost) {
+    fixture made = open_index(&(rlmr_map_options){.match = RLMR_MATCH_BEST});
+    uint32_t id;
+    CU_ASSERT_EQUAL(rlmr_symtab_intern(made.names, RLMR_SLICE("add"), &id, NULL), RLMR_OK);
+    rlmr_event_problem problem = add(&made, &event, 0);
+    CU_ASSERT_EQUAL(problem.reason == NULL, reason == NULL);
+    CU_ASSERT_STRING_EQUAL(problem.reason == NULL ? "" : problem.reason, reason == NULL ? "" : reason);
+    CU_ASSERT_EQUAL(problem.lost, lost);
+    close_index(&made);
+}
+
+static void test_an_event_that_would_count_is_lost_without_a_time(void) {
+    check_problem((event_text){OP, .name = "add", .ts = "1", .dur = "1", .stack = "s"}, NULL, false);
+    check_problem((event_text){OP, .name = "add", .stack = "s"}, "no readable ts", true);
+    check_problem((event_text){OP, .name = "add", .ts = "x", .stack = "s"}, "no readable ts", true);
+    check_problem((event_text){OP, .name = "add", .ts = "9223372036854775.807", .dur = "1"},
+                  "ts + dur is no time", true);
+    check_problem((event_text){.cat = "other", .sequence = "3", .stack = "s"}, "no readable ts", true);
+    check_problem((event_text){.cat = "other", .sequence = "3"}, NULL, false);
+    check_problem((event_text){.cat = "other", .name = "add", .stack = "s"}, NULL, false);
+    check_problem((event_text){.ts = "x"}, NULL, false);
+}
+
+static void test_a_bad_value_costs_itself_alone(void) {
+    check_problem((event_text){OP, .ts = "1", .dur = "long"}, "dur is no number", false);
+    check_problem((event_text){OP, .ts = "1", .dur = "-5"}, NULL, false);
+    check_problem((event_text){OP, .ts = "1", .sequence = "first"},
+                  "Sequence number is no integer of 64 bits", false);
+    check_problem((event_text){OP, .ts = "1", .sequence = "12345678901234567890"},
+                  "Sequence number is no integer of 64 bits", false);
+    check_problem((event_text){OP, .ts = "1", .forward_thread = "main"}, "Fwd thread id is no integer",
+                  false);
+    check_problem((event_text){OP, .ts = "1", .forward_thread = "12345678901234567890"}, NULL, false);
+    check_problem((event_text){.cat = "other", .ts = "1", .dur = "long", .sequence = "first"}, NULL, false);
+}
+
+static void test_a_stack_that_was_cleaned_is_known(void) {
+    fixture made = open_index(&(rlmr_map_options){.match = RLMR_MATCH_BEST});
+    uint32_t id;
+    CU_ASSERT_EQUAL(rlmr_symtab_intern(made.names, RLMR_SLICE("add"), &id, NULL), RLMR_OK);
+    CU_ASSERT_PTR_NULL(add(&made, &(event_text){OP, .name = "add", .ts = "1", .stack = "clean"}, 0).reason);
+    CU_ASSERT_PTR_NULL(add(&made, &(event_text){OP, .name = "add", .ts = "1", .stack = "\xFF"}, 1).reason);
+    CU_ASSERT_TRUE(rlmr_symtab_find(made.texts, RLMR_SLICE("clean"), &id));
+    CU_ASSERT_FALSE(rlmr_stack_index_unclean(made.index, id));
+    CU_ASSERT_TRUE(rlmr_symtab_find(made.texts, RLMR_SLICE("\xEF\xBF\xBD"), &id));
+    CU_ASSERT_TRUE(rlmr_stack_index_unclean(made.index, id));
+    CU_ASSERT_FALSE(rlmr_stack_index_unclean(made.index, 0));
+    close_index(&made);
+}
+
+static void test_a_thread_id_beyond_64_bits_is_one(void) {
+    static const event_text events[] = {
+        {OP, .name = "forward", .ts = "1", .dur = "1", .sequence = "7", .stack = "of the forward op"},
+        {OP, .name = "AddBackward", .ts = "10", .dur = "10", .sequence = "7",
+         .forward_thread = "12345678901234567890"},
+        {OP, .name = "add", .ts = "11", .dur = "5"},
     };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        fixture made = open_index(&(rlmr_map_options){.match = RLMR_MATCH_BEST});
-        uint32_t id;
-        CU_ASSERT_EQUAL(rlmr_symtab_intern(made.names, RLMR_SLICE("add"), &id, NULL), RLMR_OK);
-        CU_ASSERT_EQUAL(add(&made, &cases[i].event, 0), cases[i].bad);
-        close_index(&made);
+    CU_ASSERT_TRUE(answers_with(events, COUNT(events), RLMR_MATCH_BEST, "add", 12000, RLMR_FOUND_BACKWARD,
+                                "of the forward op"));
+}
+
+static void test_distinct_stacks_have_a_limit(void) {
+    fixture made = open_index(&(rlmr_map_options){.match = RLMR_MATCH_BEST});
+    uint32_t id;
+    CU_ASSERT_EQUAL(rlmr_symtab_intern(made.names, RLMR_SLICE("add"), &id, NULL), RLMR_OK);
+    /* what other captures have does not count */
+    CU_ASSERT_EQUAL(rlmr_symtab_intern(made.texts, RLMR_SLICE("other"), &id, NULL), RLMR_OK);
+    rlmr_event_problem problem = {0};
+    int refused = 0;
+    for (int i = 0; i <= RLMR_LIMIT_STACKS; i++) {
+        char stack[16];
+        (void)snprintf(stack, sizeof stack, "%d", i);
+        event_text event = {OP, .name = "add", .ts = "1", .stack = stack};
+        rlmr_trace_event given = event_of(&event, (uint64_t)i);
+        rlmr_error err;
+        rlmr_error_clear(&err);
+        rlmr_status status = rlmr_stack_index_add(made.index, &given, &problem, &err);
+        refused += status != RLMR_OK;
+        CU_ASSERT_FATAL(status == RLMR_OK || i == RLMR_LIMIT_STACKS);
+        CU_ASSERT_TRUE(status == RLMR_OK || strstr(err.message, "(limit STACKS)") != NULL);
     }
+    CU_ASSERT_EQUAL(refused, 1);
+    event_text again = {OP, .name = "add", .ts = "1", .stack = "5"};
+    CU_ASSERT_PTR_NULL(add(&made, &again, 0).reason); /* a known one is no further one */
+    close_index(&made);
 }
 
 static void test_the_range_is_that_of_all_operators(void) {
@@ -837,7 +904,12 @@ CU_TestInfo rlmr_tests_stack_index[] = {
     {"a record without a name finds nothing", test_a_record_without_a_name_finds_nothing},
     {"an index without events finds nothing", test_an_index_without_events_finds_nothing},
     {"the trace is shifted by the offset", test_the_trace_is_shifted_by_the_offset},
-    {"an event that would count is bad without a time", test_an_event_that_would_count_is_bad_without_a_time},
+    {"an event that would count is lost without a time",
+     test_an_event_that_would_count_is_lost_without_a_time},
+    {"a bad value costs itself alone", test_a_bad_value_costs_itself_alone},
+    {"a stack that was cleaned is known", test_a_stack_that_was_cleaned_is_known},
+    {"a thread id beyond 64 bits is one", test_a_thread_id_beyond_64_bits_is_one},
+    {"distinct stacks have a limit", test_distinct_stacks_have_a_limit},
     {"the range is that of all operators", test_the_range_is_that_of_all_operators},
     {"a stack is stored once and as UTF-8", test_a_stack_is_stored_once_and_as_utf8},
     {"small random traces give what the definitions say",

@@ -1,5 +1,7 @@
 #include "rlmr/trace_reader.h"
 
+#include "rlmr/limits.h"
+
 #include <CUnit/Basic.h>
 
 #include <stdio.h>
@@ -56,11 +58,32 @@ static rlmr_status note_event(void *context, const rlmr_trace_event *event, rlmr
     return RLMR_OK;
 }
 
+/* What was told of damage. */
+typedef struct {
+    uint64_t errors;
+    uint64_t lost;
+    int64_t offset;   /* of the first */
+    char reason[256]; /* of the first */
+} damage_seen;
+
+static rlmr_status note_damage(void *context, int64_t offset, bool lost, const char *reason,
+                               rlmr_error *err) {
+    damage_seen *seen = context;
+    (void)err;
+    if (seen->errors == 0) {
+        seen->offset = offset;
+        (void)snprintf(seen->reason, sizeof seen->reason, "%s", reason);
+    }
+    seen->errors++;
+    seen->lost += lost;
+    return RLMR_OK;
+}
+
 typedef struct {
     rlmr_status status;
     rlmr_error err;
     uint64_t events;
-    uint64_t skipped;
+    damage_seen damage;
     char *text;
     size_t bytes;
 } reading;
@@ -70,7 +93,8 @@ static reading read_trace(rlmr_slice content) {
     fixture file = write_fixture(content);
     FILE *out = open_memstream(&got.text, &got.bytes);
     rlmr_error_clear(&got.err);
-    got.status = rlmr_trace_read(file.path, note_event, out, NULL, &got.events, &got.skipped, &got.err);
+    rlmr_damage damage = {.met = note_damage, .self = &got.damage};
+    got.status = rlmr_trace_read(file.path, note_event, out, &damage, NULL, &got.events, &got.err);
     CU_ASSERT_EQUAL(got.err.code, got.status);
     CU_ASSERT_EQUAL(fclose(out), 0);
     remove_fixture(&file);
@@ -88,7 +112,8 @@ static size_t count_lines(const char *text) {
 static void check_skipping(const char *content, const char *wanted, uint64_t skipped) {
     reading got = read_trace(rlmr_slice_of(content));
     CU_ASSERT_EQUAL(got.status, RLMR_OK);
-    CU_ASSERT_EQUAL(got.skipped, skipped);
+    CU_ASSERT_EQUAL(got.damage.lost, skipped);
+    CU_ASSERT_EQUAL(got.damage.errors, skipped);
     CU_ASSERT_EQUAL(got.events, count_lines(wanted));
     bool same = strcmp(got.text, wanted) == 0;
     CU_ASSERT_TRUE(same);
@@ -102,9 +127,27 @@ static void check(const char *content, const char *wanted) {
     check_skipping(content, wanted, 0);
 }
 
+/* Damage of `errors` errors that cost `lost` events, the first met at `offset`. */
+static void check_salvage(const char *content, const char *wanted, uint64_t errors, uint64_t lost,
+                          int64_t offset) {
+    reading got = read_trace(rlmr_slice_of(content));
+    CU_ASSERT_EQUAL(got.status, RLMR_OK);
+    bool same = strcmp(got.text, wanted) == 0 && got.damage.errors == errors && got.damage.lost == lost &&
+                got.damage.offset == offset;
+    CU_ASSERT_TRUE(same);
+    if (!same) {
+        (void)fprintf(stderr, "\n    in:\n%s\n    wanted:\n%s    read, %d errors, %d lost, at %lld:\n%s",
+                      content, wanted, (int)got.damage.errors, (int)got.damage.lost,
+                      (long long)got.damage.offset, got.text);
+    }
+    CU_ASSERT_EQUAL(got.events, count_lines(wanted));
+    free(got.text);
+}
+
 static void check_damaged(const char *content, const char *wanted) {
     reading got = read_trace(rlmr_slice_of(content));
-    CU_ASSERT_EQUAL(got.status, RLMR_E_PARSE);
+    CU_ASSERT_EQUAL(got.status, RLMR_OK);
+    CU_ASSERT_TRUE(got.damage.errors > 0);
     CU_ASSERT_STRING_EQUAL(got.text, wanted);
     CU_ASSERT_EQUAL(got.events, count_lines(wanted));
     free(got.text);
@@ -254,8 +297,9 @@ static void check_every_cut(const char *whole, const char *lines) {
         for (size_t i = 0; i < complete; i++) {
             rest = strchr(rest, '\n') + 1;
         }
-        CU_ASSERT_EQUAL(got.status, RLMR_E_PARSE);
-        CU_ASSERT_EQUAL(got.err.offset, (int64_t)bytes);
+        CU_ASSERT_EQUAL(got.status, RLMR_OK);
+        CU_ASSERT_TRUE(got.damage.errors > 0 && got.damage.lost <= 1);
+        CU_ASSERT_EQUAL(got.damage.offset, (int64_t)bytes);
         CU_ASSERT_EQUAL(got.events, complete);
         CU_ASSERT_TRUE(
             rlmr_slice_equal((rlmr_slice){got.text, got.bytes}, (rlmr_slice){lines, (size_t)(rest - lines)}));
@@ -279,11 +323,195 @@ static void test_a_cut_of_the_object_form_keeps_the_events_before_it(void) {
     check_every_cut("{\"a\": [{}], \"traceEvents\": " SMALL ", \"b\": {}}", SMALL_LINES);
 }
 
-static void test_events_before_damage_are_given(void) {
-    check_damaged("[{\"name\": \"a\"}, {\"name\": \"b\"},]", "0 name=a\n1 name=b\n");
-    check_damaged("[{\"name\": \"a\"}] []", "0 name=a\n");
-    check_damaged("[{\"name\": \"a\"}, {\"name\": \"b\", \"ts\": NaN}]", "0 name=a\n");
-    check_damaged("[{\"name\": \"a\"}, {\"name\": \"b\" \"c\"}]", "0 name=a\n");
+#define A "{\"name\": \"a\"}"
+#define B "{\"ph\": \"X\", \"ts\": 2}"
+#define C "{\"name\": \"c\"}"
+
+static void test_damage_outside_events_costs_none(void) {
+    check_salvage("[" A ", " B ",]", "0 name=a\n1 ts=2\n", 1, 0, 37);
+    check_salvage("[" A "] []", "0 name=a\n", 1, 0, 16);
+    check_salvage("[" A "]]", "0 name=a\n", 1, 0, 15);
+    check_salvage("[" A ",," B "]", "0 name=a\n1 ts=2\n", 1, 0, 15);
+    check_salvage("[" A ", x ," B "]", "0 name=a\n1 ts=2\n", 1, 0, 16);
+    check_salvage("[" A "]garbage", "0 name=a\n", 1, 0, 15);
+}
+
+static void test_an_error_in_an_event_costs_that_event(void) {
+    static const char *const bad[] = {
+        "{\"name\": \"b\", \"ts\": NaN}",
+        "{\"name\": \"b\", \"ts\": Infinity}",
+        "{\"name\": \"b\", \"ts\": N/A}",
+        "{\"name\": \"b\" \"c\"}",
+        "{\"name\": \"b\"x\", \"ts\": 1}",
+        "{\"name\": \"b\x01\"}",
+        "{\"name\": \"\\q\"}",
+        "{\"name\": \"b\", \"args\": {\"Call stack\": \"x\"}",
+        "{\"name\": }",
+        "{]",
+        "{5: 6}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char content[256];
+        (void)snprintf(content, sizeof content, "[" A ", %s , " B ",\n " C "]", bad[i]);
+        reading got = read_trace(rlmr_slice_of(content));
+        CU_ASSERT_STRING_EQUAL(got.text, "0 name=a\n1 ts=2\n2 name=c\n");
+        CU_ASSERT_EQUAL(got.damage.errors, 1);
+        CU_ASSERT_EQUAL(got.damage.lost, 1);
+        CU_ASSERT_TRUE(got.damage.offset >= 17 && got.damage.offset <= 20 + (int64_t)strlen(bad[i]));
+        if (got.damage.errors != 1 || got.events != 3) {
+            (void)fprintf(stderr, "\n    %s: %d errors, %d events", bad[i], (int)got.damage.errors,
+                          (int)got.events);
+        }
+        free(got.text);
+        (void)snprintf(content, sizeof content, "{\"traceEvents\": [%s, " B "], \"more\": [1, 2]}", bad[i]);
+        check_damaged(content, "0 ts=2\n");
+    }
+}
+
+/* A quote that is missing makes a text of what follows, up to the next quote: the next event's first. */
+static void test_a_quote_that_is_not_closed_costs_the_next_event_too(void) {
+    check_salvage("[" A ",{\"name\": \"b," B "," C "]", "0 name=a\n1 name=c\n", 1, 1, 29);
+}
+
+static void test_the_token_at_fault_may_be_the_next_event(void) {
+    check_salvage("[" A ",{\"name\": \"cut\"," B "," C "]", "0 name=a\n1 ts=2\n2 name=c\n", 1, 1, 30);
+}
+
+static void test_an_event_without_a_comma_before_it_is_lost(void) {
+    check_salvage("[" A " " B "," C "]", "0 name=a\n1 name=c\n", 1, 1, 15);
+}
+
+static void test_only_what_looks_like_an_event_ends_the_search(void) {
+    check_salvage("[" A ", {\"b\": NaN, \"args\": [1, {\"x\": 1}, {\"y\": [{}, {\"z\": 2}]}]}, " B "]",
+                  "0 name=a\n1 ts=2\n", 1, 1, 22);
+    /* the definition: an inner object that looks like one is taken for one */
+    check_damaged("[" A ", {\"b\": NaN, \"args\": [1, " C "]}]", "0 name=a\n1 name=c\n");
+    check_salvage("[" A ", {\"b\": NaN}, {\"name\": \"c\"", "0 name=a\n", 1, 1, 22);
+    check_salvage("[" A ", {\"b\": NaN}, {\"name\": 1, \"args\": {\"list\": [1, {\"ph\": 1}, ",
+                  "0 name=a\n1\n", 2, 1, 22);
+}
+
+static void test_a_comma_may_stand_far_before_the_next_event(void) {
+    check_salvage("[" A ", {\"b\": NaN}\n\t, \r\n " B "]", "0 name=a\n1 ts=2\n", 1, 1, 22);
+}
+
+static void test_damage_before_the_events_costs_the_first(void) {
+    check_salvage("{\"x\": NaN, \"traceEvents\": [" A "," B "," C "]}", "0 ts=2\n1 name=c\n", 1, 0, 6);
+    check_damaged("\x01[" A "," B "," C "]", "0 ts=2\n1 name=c\n");
+}
+
+static void test_a_byte_order_mark_is_passed_over(void) {
+    check("\xEF\xBB\xBF[" A "]", "0 name=a\n");
+}
+
+static void test_reasons_are_told(void) {
+    reading got = read_trace(RLMR_SLICE("[{\"a\": NaN}]"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(got.damage.reason, "lexical error: invalid char in json text"));
+    free(got.text);
+    got = read_trace(RLMR_SLICE("[{\"a\": 1"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(got.damage.reason, "premature EOF"));
+    free(got.text);
+    got = read_trace(RLMR_SLICE("{}"));
+    CU_ASSERT_STRING_EQUAL(got.damage.reason, "no array of events, alone or under the key traceEvents");
+    CU_ASSERT_EQUAL(got.damage.offset, -1);
+    free(got.text);
+}
+
+/* Damage at every place relative to the border of two pieces costs the same. */
+static void test_damage_lies_anywhere_on_the_border_of_pieces(void) {
+    static const char damage[] = "{\"name\": \"b\", \"ts\": NaN} , ";
+    enum { PIECE_BYTES = 256 * 1024 };
+    char *content = malloc(PIECE_BYTES + 200);
+    for (size_t before = 0; before < sizeof damage + 30; before++) {
+        size_t start = PIECE_BYTES - before;
+        memset(content, ' ', start);
+        memcpy(content, "[" A ",", 15);
+        char *end = stpcpy(stpcpy(content + start, damage), B "," C "]");
+        reading got = read_trace((rlmr_slice){content, (size_t)(end - content)});
+        CU_ASSERT_STRING_EQUAL(got.text, "0 name=a\n1 ts=2\n2 name=c\n");
+        CU_ASSERT_EQUAL(got.damage.errors, 1);
+        CU_ASSERT_EQUAL(got.damage.offset, (int64_t)start + 20);
+        free(got.text);
+    }
+    free(content);
+}
+
+/* ---- Limits ---- */
+
+/* Between two events one that begins with `opening`, has `bytes` bytes of x, and ends with `closing`. */
+static reading read_filled(const char *opening, size_t bytes, const char *closing) {
+    char *content = malloc(strlen(opening) + bytes + strlen(closing) + 100);
+    char *at = stpcpy(stpcpy(content, "[" A ","), opening);
+    memset(at, 'x', bytes);
+    at = stpcpy(stpcpy(at + bytes, closing), "," C "]");
+    reading got = read_trace((rlmr_slice){content, (size_t)(at - content)});
+    free(content);
+    return got;
+}
+
+static void check_limit(const char *opening, size_t bytes, const char *closing, const char *reason) {
+    reading got = read_filled(opening, bytes, closing);
+    CU_ASSERT_EQUAL(got.status, RLMR_OK);
+    CU_ASSERT_EQUAL(got.events, reason == NULL ? 3 : 2);
+    CU_ASSERT_EQUAL(got.damage.errors, reason == NULL ? 0 : 1);
+    CU_ASSERT_EQUAL(got.damage.lost, got.damage.errors);
+    CU_ASSERT_PTR_NOT_NULL(strstr(got.damage.reason, reason == NULL ? "" : reason));
+    free(got.text);
+}
+
+static void test_a_string_has_a_limit(void) {
+    check_limit("{\"ph\":\"", RLMR_LIMIT_STRING_BYTES - 1, "\"}", NULL);
+    check_limit("{\"ph\":\"", RLMR_LIMIT_STRING_BYTES, "\"}", NULL);
+    check_limit("{\"ph\":\"", RLMR_LIMIT_STRING_BYTES + 1, "\"}", "(limit STRING_BYTES)");
+    check_limit("{\"", RLMR_LIMIT_STRING_BYTES + 1, "\":1}", "(limit STRING_BYTES)");
+}
+
+static void test_an_event_has_a_limit(void) {
+    const size_t part = RLMR_LIMIT_STRING_BYTES / 4 * 3;
+    char *opening = malloc(RLMR_LIMIT_EVENT_BYTES);
+    char *at = stpcpy(opening, "{\"a\":\"\\u0078"); /* an escape, so that the text is copied */
+    memset(at, 'y', part);
+    at = stpcpy(at + part, "\",\"b\":\"");
+    memset(at, 'z', part);
+    at = stpcpy(at + part, "\",\"ph\":\"");
+    size_t rest = RLMR_LIMIT_EVENT_BYTES - (size_t)(at - opening) - strlen("\"}");
+    check_limit(opening, rest - 1, "\"}", NULL);
+    check_limit(opening, rest, "\"}", NULL);
+    check_limit(opening, rest + 1, "\"}", "(limit EVENT_BYTES)");
+    free(opening);
+}
+
+static void test_nesting_has_a_limit(void) {
+    /* the array of events, the event, then these */
+    for (int depth = RLMR_LIMIT_JSON_DEPTH - 3; depth <= RLMR_LIMIT_JSON_DEPTH - 1; depth++) {
+        char opening[RLMR_LIMIT_JSON_DEPTH + 20];
+        char closing[RLMR_LIMIT_JSON_DEPTH + 20];
+        char *at = stpcpy(opening, "{\"ph\":");
+        memset(at, '[', (size_t)depth);
+        at[depth] = '\0';
+        memset(closing, ']', (size_t)depth);
+        (void)strcpy(closing + depth, "}");
+        check_limit(opening, 0, closing, depth <= RLMR_LIMIT_JSON_DEPTH - 2 ? NULL : "(limit JSON_DEPTH)");
+    }
+}
+
+static void test_a_string_that_does_not_end_is_given_up(void) {
+    check_limit("{\"ph\":\"", 6 * (size_t)RLMR_LIMIT_STRING_BYTES, "", "(limit EVENT_BYTES)");
+}
+
+static void test_a_bomb_of_brackets_is_given_up(void) {
+    enum { BYTES = 1 << 20 };
+    char *content = malloc(BYTES);
+    for (size_t at = 0; at < BYTES; at++) {
+        content[at] = "[{\"a\":"[at % 6];
+    }
+    content[0] = '[';
+    reading got = read_trace((rlmr_slice){content, BYTES});
+    CU_ASSERT_EQUAL(got.status, RLMR_OK);
+    CU_ASSERT_EQUAL(got.events, 0);
+    CU_ASSERT_TRUE(got.damage.errors > 0);
+    free(got.text);
+    free(content);
 }
 
 /* ---- Ends ---- */
@@ -297,15 +525,16 @@ static void test_the_taker_of_events_may_end_the_reading(void) {
     fixture file = write_fixture(RLMR_SLICE("[{}, 5, {}, {}, {}, 6]"));
     int calls = 0;
     uint64_t events;
-    uint64_t skipped;
+    damage_seen seen = {0};
+    rlmr_damage damage = {.met = note_damage, .self = &seen};
     rlmr_error err;
     rlmr_error_clear(&err);
-    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, refuse_third, &calls, NULL, &events, &skipped, &err),
+    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, refuse_third, &calls, &damage, NULL, &events, &err),
                     RLMR_E_RANGE);
     CU_ASSERT_STRING_EQUAL(err.message, "no more of it");
     CU_ASSERT_EQUAL(calls, 3);
     CU_ASSERT_EQUAL(events, 3);
-    CU_ASSERT_EQUAL(skipped, 1);
+    CU_ASSERT_EQUAL(seen.lost, 1);
     remove_fixture(&file);
 }
 
@@ -319,13 +548,14 @@ static void test_the_meter_may_end_the_reading(void) {
     size_t metered = 0;
     int calls = 0;
     uint64_t events = 99;
-    uint64_t skipped = 99;
+    damage_seen seen = {0};
+    rlmr_damage damage = {.met = note_damage, .self = &seen};
     rlmr_meter meter = {.advance = advance, .self = &metered};
-    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, refuse_third, &calls, &meter, &events, &skipped, NULL),
+    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, refuse_third, &calls, &damage, &meter, &events, NULL),
                     RLMR_E_STOPPED);
     CU_ASSERT_EQUAL(metered, 8);
     CU_ASSERT_EQUAL(events, (uint64_t)calls);
-    CU_ASSERT_EQUAL(skipped, 0);
+    CU_ASSERT_EQUAL(seen.errors, 0);
     remove_fixture(&file);
 }
 
@@ -333,11 +563,12 @@ static void test_a_file_that_is_not_there_has_no_events(void) {
     fixture file = write_fixture(RLMR_SLICE("[{}]"));
     int calls = 0;
     uint64_t events = 99;
-    uint64_t skipped = 99;
-    CU_ASSERT_EQUAL(rlmr_trace_read(file.directory, refuse_third, &calls, NULL, &events, &skipped, NULL),
+    damage_seen seen = {0};
+    rlmr_damage damage = {.met = note_damage, .self = &seen};
+    CU_ASSERT_EQUAL(rlmr_trace_read(file.directory, refuse_third, &calls, &damage, NULL, &events, NULL),
                     RLMR_E_INPUT);
     CU_ASSERT_EQUAL(events, 0);
-    CU_ASSERT_EQUAL(skipped, 0);
+    CU_ASSERT_EQUAL(seen.errors, 0);
     remove_fixture(&file);
 }
 
@@ -360,7 +591,23 @@ CU_TestInfo rlmr_tests_trace_reader[] = {
     {"a cut at any byte keeps the events before it", test_a_cut_at_any_byte_keeps_the_events_before_it},
     {"a cut of the object form keeps the events before it",
      test_a_cut_of_the_object_form_keeps_the_events_before_it},
-    {"events before damage are given", test_events_before_damage_are_given},
+    {"damage outside events costs none", test_damage_outside_events_costs_none},
+    {"an error in an event costs that event", test_an_error_in_an_event_costs_that_event},
+    {"a quote that is not closed costs the next event too",
+     test_a_quote_that_is_not_closed_costs_the_next_event_too},
+    {"the token at fault may be the next event", test_the_token_at_fault_may_be_the_next_event},
+    {"an event without a comma before it is lost", test_an_event_without_a_comma_before_it_is_lost},
+    {"only what looks like an event ends the search", test_only_what_looks_like_an_event_ends_the_search},
+    {"a comma may stand far before the next event", test_a_comma_may_stand_far_before_the_next_event},
+    {"damage before the events costs the first", test_damage_before_the_events_costs_the_first},
+    {"a byte order mark is passed over", test_a_byte_order_mark_is_passed_over},
+    {"reasons are told", test_reasons_are_told},
+    {"damage lies anywhere on the border of pieces", test_damage_lies_anywhere_on_the_border_of_pieces},
+    {"a string has a limit", test_a_string_has_a_limit},
+    {"an event has a limit", test_an_event_has_a_limit},
+    {"nesting has a limit", test_nesting_has_a_limit},
+    {"a string that does not end is given up", test_a_string_that_does_not_end_is_given_up},
+    {"a bomb of brackets is given up", test_a_bomb_of_brackets_is_given_up},
     {"the taker of events may end the reading", test_the_taker_of_events_may_end_the_reading},
     {"the meter may end the reading", test_the_meter_may_end_the_reading},
     {"a file that is not there has no events", test_a_file_that_is_not_there_has_no_events},
