@@ -2,6 +2,7 @@
 
 #include "damage.h"
 #include "memory.h"
+#include "rlmr/profiler_db.h"
 
 #define TABLE_SCHEMA(table) &rlmr_##table##_schema,
 const rlmr_schema *const rlmr_table_schemas[RLMR_TABLE_COUNT] = {RLMR_TABLES(TABLE_SCHEMA)};
@@ -29,8 +30,9 @@ bool rlmr_map_reads(const rlmr_map_options *options, const rlmr_capture *capture
     if (!options->analyses[RLMR_ANALYSIS_MEMORY]) {
         return false;
     }
-    (void)capture;
-    return kind == RLMR_FILE_trace_view || kind == RLMR_FILE_operator_memory;
+    bool all_text = is_there(capture, RLMR_FILE_operator_memory) && is_there(capture, RLMR_FILE_trace_view);
+    return kind == RLMR_FILE_trace_view || kind == RLMR_FILE_operator_memory ||
+           (kind == RLMR_FILE_profiler_db && !all_text);
 }
 
 bool rlmr_map_makes(const rlmr_map_options *options, int table) {
@@ -56,6 +58,9 @@ typedef struct {
     const rlmr_meter *meter;
     const rlmr_damage_log *log; /* NULL for none */
     rlmr_memory *memory;
+    rlmr_profiler_db *db; /* NULL if it is not there, not needed or not readable */
+    rlmr_file_damage db_damage;
+    rlmr_damage db_errors; /* goes there */
     rlmr_file_damage *events_damage; /* of the file that the events come from */
 } job;
 
@@ -93,6 +98,17 @@ static rlmr_file_damage damage_of(const job *at, rlmr_file_kind kind) {
     return (rlmr_file_damage){.capture = at->capture, .kind = kind, .log = at->log};
 }
 
+static rlmr_status open_db(job *at, rlmr_error *err) {
+    rlmr_file *file = &at->capture->files[RLMR_FILE_profiler_db];
+    rlmr_error trouble;
+    rlmr_error_clear(&trouble);
+    file->state = RLMR_FILE_READ;
+    at->db_damage = damage_of(at, RLMR_FILE_profiler_db);
+    at->db_errors = (rlmr_damage){.met = on_damage, .self = &at->db_damage};
+    rlmr_status status = rlmr_profiler_db_open(file->path, &at->db_errors, at->meter, &at->db, &trouble);
+    return keep_or_fail(&at->db_damage, status, &trouble, err);
+}
+
 static rlmr_status read_csv(job *at, rlmr_file *file, rlmr_error *err) {
     rlmr_file_damage damage = damage_of(at, RLMR_FILE_operator_memory);
     rlmr_damage lost_rows = {.met = on_damage, .self = &damage};
@@ -108,11 +124,26 @@ static rlmr_status read_csv(job *at, rlmr_file *file, rlmr_error *err) {
     return status;
 }
 
+static rlmr_status read_db_records(job *at, rlmr_error *err) {
+    bool present;
+    rlmr_error trouble;
+    rlmr_error_clear(&trouble);
+    rlmr_memory_rows_begin(at->memory, &at->db_damage);
+    rlmr_status status = rlmr_profiler_db_memory(at->db, rlmr_memory_row, at->memory, &present, &trouble);
+    rlmr_memory_rows_end(at->memory);
+    return keep_or_fail(&at->db_damage, status, &trouble, err);
+}
+
 static rlmr_status read_records(job *at, rlmr_error *err) {
     rlmr_file *file = &at->capture->files[RLMR_FILE_operator_memory];
     rlmr_status status = RLMR_OK;
     if (file->state != RLMR_FILE_ABSENT) {
         status = read_csv(at, file, err);
+    } else if (at->db != NULL) {
+        status = read_db_records(at, err);
+        file = &at->capture->files[RLMR_FILE_profiler_db];
+    } else {
+        file = &at->capture->files[RLMR_FILE_profiler_db]; /* damaged, or there is none */
     }
     if (file->state == RLMR_FILE_DAMAGED && at->capture->memory_rows == 0) {
         rlmr_capture_degrade(at->capture, RLMR_CAPTURE_FAILED); /* nothing usable */
@@ -134,12 +165,24 @@ static rlmr_status read_text_trace(job *at, rlmr_file *file, uint64_t *events, r
     return status == RLMR_OK ? rlmr_file_damage_end(&damage, err) : status;
 }
 
+static rlmr_status read_db_trace(job *at, uint64_t *events, rlmr_error *err) {
+    bool present;
+    rlmr_error trouble;
+    rlmr_error_clear(&trouble);
+    at->events_damage = &at->db_damage;
+    rlmr_status status = rlmr_profiler_db_events(at->db, on_event, at, events, &present, &trouble);
+    status = keep_or_fail(&at->db_damage, status, &trouble, err);
+    return status == RLMR_OK ? rlmr_memory_finish(at->memory, &at->db_damage, err) : status;
+}
+
 static rlmr_status read_trace(job *at, rlmr_error *err) {
     rlmr_file *file = &at->capture->files[RLMR_FILE_trace_view];
     uint64_t events = 0;
     rlmr_status status = RLMR_OK;
     if (file->state != RLMR_FILE_ABSENT) {
         status = read_text_trace(at, file, &events, err);
+    } else if (at->db != NULL) {
+        status = read_db_trace(at, &events, err);
     }
     at->capture->events_seen = (int64_t)events;
     return status;
@@ -148,18 +191,19 @@ static rlmr_status read_trace(job *at, rlmr_error *err) {
 static rlmr_status map_memory(job *at, const rlmr_map_options *options, rlmr_partial *partial,
                               rlmr_error *err) {
     rlmr_capture *capture = at->capture;
-    if (!is_there(capture, RLMR_FILE_operator_memory) && is_there(capture, RLMR_FILE_profiler_db)) {
-        rlmr_capture_degrade(capture, RLMR_CAPTURE_PARTIAL);
-        return rlmr_capture_note(capture, err,
-                                 "memory records in a database are not read yet: export the capture as text");
-    }
     rlmr_status status = rlmr_memory_open(capture, options, partial, &at->memory, err);
+    if (status == RLMR_OK && is_there(capture, RLMR_FILE_profiler_db) &&
+        rlmr_map_reads(options, capture, RLMR_FILE_profiler_db)) {
+        status = open_db(at, err);
+    }
     status = status == RLMR_OK ? read_records(at, err) : status;
     /* With --strict a damaged capture has failed by now, so its trace need not be read. */
     bool go_on = !(options->strict && capture->status != RLMR_CAPTURE_OK);
     if (status == RLMR_OK && go_on && rlmr_memory_wants_trace(at->memory)) {
         status = read_trace(at, err);
     }
+    status = status == RLMR_OK ? rlmr_file_damage_end(&at->db_damage, err) : status;
+    rlmr_profiler_db_close(at->db);
     rlmr_memory_close(at->memory);
     return status;
 }

@@ -23,7 +23,7 @@ CHUNK_ROWS = 65536
 UNITS = ("ns", "us", "ms", "MiB", "KiB", "MB", "GB/s", "1")
 ROOT_ATTRIBUTES = ("format", "format_version", "producer", "mode", "match", "time_offset_us", "rank_list", "role",
                    "parallel_strategy")
-KINDS = ("trace_view", "operator_memory")
+KINDS = ("trace_view", "operator_memory", "profiler_db")
 CAPTURE_COLUMNS = {
     "capture": "integer", "role": "text", "rank_id": "integer", "window": "integer", "path": "text",
     "timestamp": "any", "source": "text", "status": "text",
@@ -35,7 +35,8 @@ MEMORY_COLUMNS = {name: kind for name, (kind, _) in memory_reference.COLUMNS.ite
 # Columns of /captures that are compared, and the attribute of the reference's Capture that holds the value.
 COMPARED = {"role": "role", "rank_id": "rank_id", "window": "window", "path": "relative_path", "status": "status",
             "memory_rows": "memory_rows", "rows_matched": "rows_matched", "bad_cells": "bad_cells",
-            "events_with_stack": "events_with_stack"}
+            **{name: name for name in ("events_seen", "events_with_stack", "events_skipped", "source",
+                                       "first_error_offset", *(f"{kind}_state" for kind in KINDS))}}
 
 
 class Differences:
@@ -173,11 +174,11 @@ def check_other_reader(differences, group, table):
 
 
 def compare_column(differences, where, values, expected):
-    """Each cell of a column equals the expected one; NaN equals NaN."""
+    """Each cell of a column equals the expected one, if that is known (not None); NaN equals NaN."""
     if not differences.expect(len(values) == len(expected), f"{where}: {len(values)} rows, not {len(expected)}"):
         return
     for row, (value, wanted) in enumerate(zip(values.tolist(), expected)):
-        if value != wanted and not (value != value and wanted != wanted):
+        if wanted is not None and value != wanted and not (value != value and wanted != wanted):
             differences.add(f"{where} row {row}: {value!r}, not {wanted!r}")
 
 

@@ -2,12 +2,12 @@
 """Memory analysis of Ascend profiler captures: a plain reference to test the program against.
 
 Written from the rules alone and sharing no code with the program. It prefers being obviously right
-to being fast; still, it streams its traces and bisects, so that a trace of some hundred MB is fine.
+to being fast; still, it reads and bisects in linear time, so that a trace of some hundred MB is fine.
 `--brute` matches every record by a linear scan over all events, straight from the definitions.
 
-Times are int nanoseconds made from decimal digits, never from floats. Out of its scope: captures
-that only have databases, traces damaged in any way but a cut (it refuses them), and invalid UTF-8
-(the input is expected to be valid).
+Times are int nanoseconds made from decimal digits, never from floats. Texts are str in which invalid
+UTF-8 stands as lone surrogates ("surrogateescape") until they reach a row. What a damaged file has
+lost and kept is computed in full; the byte offset of the first error only where it is beyond doubt.
 """
 import argparse
 import bisect
@@ -15,17 +15,19 @@ import collections
 import csv
 import dataclasses
 import decimal
-import gzip
 import itertools
 import json
 import math
 import os
 import re
-import sys
+import zlib
 from decimal import Decimal
 from typing import NamedTuple, Optional
 
-import ijson
+import csv_text
+import profiler_db
+import trace_text
+from trace_text import Number
 
 # Columns of /memory_events in order: name -> (type, unit); the first is the index.
 COLUMNS = {
@@ -46,8 +48,8 @@ OUTPUT_FOLDER = "ASCEND_PROFILER_OUTPUT"
 TABLE = "operator_memory.csv"
 TRACES = ("trace_view.json", "trace_view.json.gz")      # the first that is there is read
 RAW = "raw data, not analysed: run torch_npu.profiler.profiler.analyse(path)"
-OTHER_KNOWN_FILE = re.compile(r"step_trace_time\.csv|communication(_matrix)?\.json|analysis\.db"
-                              r"|ascend_pytorch_profiler(_\d+)?\.db", re.ASCII)
+DATABASE = re.compile(r"ascend_pytorch_profiler(_\d+)?\.db", re.ASCII)
+OTHER_KNOWN_FILE = re.compile(r"step_trace_time\.csv|communication(_matrix)?\.json|analysis\.db", re.ASCII)
 
 # ------------------------------------------------------------------------------------ numbers and text
 
@@ -57,9 +59,19 @@ WIDE = decimal.Context(prec=10000, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX,
 BLANKS = " \t"
 
 
+def raw_bytes(text):
+    """The bytes of a text in the file; of a surrogate that only an escape can have made, U+FFFD."""
+    return re.sub("[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text).encode("utf-8", "surrogateescape")
+
+
 def clean(text):
-    """`text` as the output file holds it: a NUL becomes U+FFFD."""
-    return text.replace("\0", "\ufffd")
+    """`text` as the output file holds it: a NUL, and each maximal part of invalid UTF-8, becomes U+FFFD."""
+    return raw_bytes(text).decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+def is_utf8(text):
+    """Whether nothing of the text is invalid UTF-8."""
+    return not re.search("[\ud800-\udfff]", text)
 
 
 def to_decimal(text):
@@ -84,25 +96,20 @@ def us_to_ns(us):
 
 def json_ns(value):
     """A JSON number or text in microseconds as int nanoseconds; None if it is absent or unreadable."""
-    if isinstance(value, str):
-        value = to_decimal(value)
-    elif isinstance(value, bool) or not isinstance(value, (int, Decimal)):
-        return None
-    return None if value is None else us_to_ns(Decimal(value))
+    number = to_decimal(value) if isinstance(value, str) else None
+    return None if number is None else us_to_ns(number)
 
 
 def json_integer(value, absent):
     """A JSON integer or integer text within int64; `absent` for everything else."""
-    if isinstance(value, str):
-        value = int(value) if INTEGER.fullmatch(value) and len(value) < 100 else None
-    if isinstance(value, bool) or not isinstance(value, int) or not -2**63 <= value < 2**63:
+    if not isinstance(value, str) or not INTEGER.fullmatch(value) or len(value) >= 100:
         return absent
-    return value
+    return int(value) if -2**63 <= int(value) < 2**63 else absent
 
 
 def json_id(value):
     """A pid or tid as text, so that 7 and "7" are one thread; absent and other types are the empty text."""
-    return str(value) if isinstance(value, (str, int, Decimal)) and not isinstance(value, bool) else ""
+    return str(value) if isinstance(value, str) else ""
 
 
 # ------------------------------------------------------------------------------------ DataMap
@@ -125,10 +132,22 @@ class Capture:
     events_seen: int = 0
     events_with_stack: int = 0
     events_skipped: int = 0
+    trace_view_state: str = "absent"
+    operator_memory_state: str = "absent"
+    profiler_db_state: str = "absent"
+    source: str = ""
+    first_error_offset: Optional[int] = -1      # None if it is not known
+
+    def damaged(self, kind, message, offset=None):
+        """A file of that kind is damaged; what is damaged first decides on the offset."""
+        setattr(self, f"{kind}_state", "damaged")
+        if self.first_error_offset == -1:
+            self.first_error_offset = offset
+        self.reduce_status("partial", message)
 
     def reduce_status(self, status, message):
         """Lower an ok status to `status`; later messages are appended."""
-        if self.status in ("ok", "partial"):
+        if self.status == "ok" or (self.status, status) == ("partial", "failed"):
             self.status = status
         self.message = f"{self.message}; {message}" if self.message else message
 
@@ -150,12 +169,13 @@ def find_captures(roots):
 
 
 def read_json(path):
-    """The JSON value in a small file, or None if the file is absent or damaged."""
+    """The JSON object in a small file, or None if the file is absent or damaged."""
     try:
         with open(path, encoding="utf-8") as stream:
-            return json.load(stream)
-    except (FileNotFoundError, ValueError):
+            content = json.load(stream, parse_int=Number, parse_float=Number, parse_constant=trace_text.refuse)
+    except (OSError, ValueError):
         return None
+    return content if isinstance(content, dict) else None
 
 
 def rank_of(path):
@@ -167,17 +187,22 @@ def rank_of(path):
         rank, message = -1, ""
     else:
         info = read_json(os.path.join(path, "profiler_info.json"))
-        absent = isinstance(info, dict) and "rank_id" not in info
-        rank = 0 if absent else json_integer(info.get("rank_id"), -1) if isinstance(info, dict) else -1
+        absent = info is not None and "rank_id" not in info
+        rank = 0 if absent else json_integer(info.get("rank_id"), -1) if info is not None else -1
         message = "not distributed" if absent else ""
     return (rank, message) if 0 <= rank < 2**31 else (-1, "no rank id")
 
 
-def role_of(path):
+def set_role(capture):
     """The role of a capture: from its metadata, else the name of its parent directory."""
-    metadata = read_json(os.path.join(path, "profiler_metadata.json"))
-    role = metadata.get("role") if isinstance(metadata, dict) else None
-    return clean(role if isinstance(role, str) and role else os.path.basename(os.path.dirname(path)))
+    path = os.path.join(capture.path, "profiler_metadata.json")
+    metadata = read_json(path)
+    role = metadata.get("role") if metadata else None
+    is_text = isinstance(role, str) and not isinstance(role, Number)
+    capture.role = clean(role if is_text and role else os.path.basename(os.path.dirname(capture.path)))
+    if metadata is None and os.path.lexists(path):
+        capture.reduce_status("partial", "profiler_metadata.json: not a JSON object")
+        capture.first_error_offset = None
 
 
 def timestamp_of(name):
@@ -191,9 +216,10 @@ def data_map(roots):
     captures = []
     for path in find_captures(roots):
         rank, message = rank_of(path)
-        capture = Capture(path, role_of(path), rank, timestamp_of(os.path.basename(path)), message=message)
+        capture = Capture(path, "", rank, timestamp_of(os.path.basename(path)), message=message)
         if rank < 0:
             capture.status = "failed"
+        set_role(capture)
         captures.append(capture)
     captures.sort(key=lambda c: (os.fsencode(c.role), c.rank_id, c.timestamp, os.fsencode(c.path)))
     if captures:
@@ -220,12 +246,17 @@ class Record(NamedTuple):
     totals_mb: tuple            # allocated, reserved, active
     device_type: str
     stream: str
+    component: str              # PTA or GE
 
 
-UNITS = {"Name": ("",), "Size": ("KB", "MB"), "Allocation Time": ("us",), "Release Time": ("us",),
-         "Duration": ("us",), "Active Duration": ("us",), "Stream Ptr": ("",), "Device Type": ("",)}
-UNITS.update({f"{at} Total {what}": ("KB", "MB") for at in ("Allocation", "Release")
-              for what in ("Allocated", "Reserved", "Active")})
+SIZES = ("Size", *(f"{at} Total {what}" for at in ("Allocation", "Release")
+                   for what in ("Allocated", "Reserved", "Active")))
+TIMES = ("Allocation Time", "Release Time", "Duration", "Active Duration")
+TEXTS = ("Name", "Stream Ptr", "Device Type")
+TITLE = re.compile(r"(?P<name>[^(]*?) *\((?P<unit>.*)\)", re.DOTALL)
+
+
+BYTES = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
 
 
 class Row:
@@ -238,7 +269,13 @@ class Row:
         """The cell without blanks and TABs around it; empty if absent or N/A."""
         position, _ = self.columns.get(name, (len(self.cells), ""))
         cell = self.cells[position].strip(BLANKS) if position < len(self.cells) else ""
-        return "" if cell == "N/A" else clean(cell)
+        return "" if cell == "N/A" else cell
+
+    def shown_text(self, name):
+        """The same for the output file; it is bad, but kept, if something in it must be replaced."""
+        text = self.text(name)
+        self.bad_cells += not is_utf8(text) or "\0" in text
+        return text
 
     def _read(self, name, convert):
         text = self.text(name)
@@ -255,18 +292,28 @@ class Row:
         if match and match["exponent"] and len(match["digits"].replace(".", "")) < 16:
             self.bad_cells += 1
             return None
-        return self._read(name, us_to_ns)
+        return self._read(name, lambda time: us_to_ns(WIDE.scaleb(time, self.exponent(name))))
 
     def duration_ms(self, name):
-        """Microseconds as float milliseconds, rounded once."""
-        return self._read(name, lambda us: finite(WIDE.scaleb(us, -3)))
+        """A duration as float milliseconds, rounded once."""
+        return self._read(name, lambda time: finite(WIDE.scaleb(time, self.exponent(name) - 3)))
+
+    def exponent(self, name):
+        """What power of ten makes microseconds of the column."""
+        return -3 if self.columns.get(name, (0, ""))[1] == "ns" else 0
 
     def size(self, name, unit):
-        """A size in `unit` (KB or MB, powers of 1024), NaN if absent."""
+        """A size in `unit` (KB or MB), NaN if absent."""
         written = self.columns.get(name, (0, unit))[1]
-        factor = {"KB": 1, "MB": 1024}[written] / {"KB": 1, "MB": 1024}[unit]
-        value = self._read(name, finite)
-        return math.nan if value is None else value * factor
+        factor = BYTES[written] / BYTES[unit]
+        value = self._read(name, lambda size: finite_product(size, factor))
+        return math.nan if value is None else value
+
+
+def finite_product(number, factor):
+    """The nearest float to a Decimal times a power of two, or None if it is too great."""
+    value = finite(number)
+    return value * factor if value is not None and math.isfinite(value * factor) else None
 
 
 def finite(number):
@@ -276,13 +323,19 @@ def finite(number):
 
 
 def header_columns(titles):
-    """The known columns of a header: name without unit -> (position, unit)."""
-    columns = {}
+    """The known columns of a header: name without unit -> (position, unit), and how many have an unknown unit."""
+    columns, bad_cells = {}, 0
     for position, title in enumerate(titles):
-        name, unit = re.fullmatch(r"(.*?)(?:\((us|KB|MB)\))?", title.strip(BLANKS), re.DOTALL).groups("")
-        if unit in UNITS.get(name, ()):
-            columns.setdefault(name, (position, unit))
-    return columns
+        title = title.strip(BLANKS)
+        match = TITLE.fullmatch(title)
+        name, unit = match.group("name", "unit") if match else (title, "")
+        known = unit == "us" if name in TIMES else unit in BYTES if name in SIZES else True
+        if name in columns or name not in (*TIMES, *SIZES, *TEXTS):
+            continue
+        bad_cells += not known
+        if known:
+            columns[name] = position, unit
+    return columns, bad_cells
 
 
 def record_of(row):
@@ -290,10 +343,12 @@ def record_of(row):
     allocation = row.time_ns("Allocation Time")
     release = row.time_ns("Release Time")
     at = "Release" if allocation is None and release is not None else "Allocation"
-    record = Record(row.text("Name"), row.size("Size", "KB"), allocation, release, row.duration_ms("Duration"),
+    name = row.shown_text("Name")
+    record = Record(name, row.size("Size", "KB"), allocation, release, row.duration_ms("Duration"),
                     row.duration_ms("Active Duration"),
                     tuple(row.size(f"{at} Total {what}", "MB") for what in ("Allocated", "Reserved", "Active")),
-                    row.text("Device Type"), row.text("Stream Ptr"))
+                    row.shown_text("Device Type"), row.shown_text("Stream Ptr"),
+                    "GE" if name.startswith("cann::") else "PTA")
     if allocation is None and release is None and not row.bad_cells:
         row.bad_cells = 1
     return record
@@ -301,30 +356,36 @@ def record_of(row):
 
 def read_records(path, capture):
     """The Records of a CSV in file order; damage is noted in `capture`."""
-    csv.field_size_limit(sys.maxsize)
-    with open(path, encoding="utf-8-sig", newline="") as stream:
-        table = [cells for cells in csv.reader(stream, skipinitialspace=True)
-                 if len(cells) > 1 or "".join(cells).strip(BLANKS)]
+    capture.operator_memory_state = "read"
+    if not os.path.isfile(path):
+        capture.damaged("operator_memory", "operator_memory.csv: not a file")
+        return []
     with open(path, "rb") as stream:
-        ends_with_line_end = stream.read()[-1:] in (b"\n", b"\r")
-    if not table:
-        return []
-    columns = header_columns(table[0])
-    if not {"Name", "Size", "Allocation Time"} <= columns.keys():
-        capture.reduce_status("partial", "operator_memory.csv: not the header of a memory file")
-        return []
-    records = []
-    for number, cells in enumerate(table[1:], 1):
-        missing = len(cells) < len(table[0])
-        if missing and number == len(table) - 1 and not ends_with_line_end:
-            cells = cells[:-1]          # it may be cut
+        data = stream.read()
+    columns, records = None, []
+    for line in csv_text.rows(data):
+        cells, bad_cells = line.cells, 0
+        if line.lost:
+            capture.damaged("operator_memory", f"operator_memory.csv: a row is lost: {line.lost}", line.offset)
+            continue
+        if columns is None:
+            (columns, capture.bad_cells), titles = header_columns(cells), len(cells)
+            if capture.bad_cells:
+                capture.damaged("operator_memory", "operator_memory.csv: a unit that is not known", line.offset)
+            if not {"Name", "Size", "Allocation Time"} <= columns.keys():
+                capture.damaged("operator_memory", "operator_memory.csv: not the header of a memory file", line.offset)
+                break
+            continue
+        if len(cells) != titles:
+            bad_cells = 1
+            if len(cells) < titles and line.unended:
+                cells = cells[:-1]          # it may be cut
         row = Row(columns, cells)
-        row.bad_cells += len(cells) != len(table[0])
         records.append(record_of(row))
-        capture.bad_cells += row.bad_cells
-    if capture.bad_cells:
-        capture.reduce_status("partial", f"operator_memory.csv: {capture.bad_cells} bad cells")
-    capture.memory_rows = len(records)
+        bad_cells += row.bad_cells
+        capture.bad_cells += bad_cells
+        if bad_cells:
+            capture.damaged("operator_memory", f"operator_memory.csv: {bad_cells} bad cells", line.offset)
     return records
 
 
@@ -348,72 +409,108 @@ def index_order(event):
     return event.start_ns, event.position
 
 
-def event_of(item, position, offset_ns, capture):
-    """The Event of a JSON object, or None if matching never needs it."""
+def is_text(value):
+    """Whether a JSON value is a text, not a number."""
+    return isinstance(value, str) and not isinstance(value, Number)
+
+
+def event_of(item, position, offset_ns):
+    """(Event of a JSON object or None if matching never needs it, what of it is unreadable)."""
     arguments = item.get("args")
     if not isinstance(arguments, dict):
         arguments = {}
     stack = arguments.get("Call stack")
-    stack = clean(stack) if isinstance(stack, str) else ""
+    stack = stack if is_text(stack) else ""
     is_cpu_op = item.get("cat") == "cpu_op"
-    capture.events_with_stack += bool(is_cpu_op and stack)
     sequence = json_integer(arguments.get("Sequence number"), -1)
     if not is_cpu_op and not (stack and sequence >= 0):
-        return None
-    start = json_ns(item.get("ts"))
-    if start is None:
-        capture.events_skipped += 1
-        return None
-    duration = max(json_ns(item.get("dur")) or 0, 0)
+        return None, []
+    start, duration = json_ns(item.get("ts")), json_ns(item.get("dur"))
+    if start is None or not -2**63 <= start + offset_ns + max(duration or 0, 0) < 2**63:
+        return None, ["ts"]
+    forward_thread = arguments.get("Fwd thread id")
+    present = {"dur": (item.get("dur"), duration), "Sequence number":
+               (arguments.get("Sequence number"), json_integer(arguments.get("Sequence number"), None)),
+               "Fwd thread id": (forward_thread, forward_thread if isinstance(forward_thread, str)
+                                 and INTEGER.fullmatch(forward_thread) else None)}
+    unreadable = [key for key, (value, read) in present.items() if isinstance(value, str) and value and read is None]
     name = item.get("name")
-    return Event(start + offset_ns, start + offset_ns + duration, position,
-                 clean(name) if isinstance(name, str) else None, (json_id(item.get("pid")), json_id(item.get("tid"))),
-                 is_cpu_op, stack, sequence, json_integer(arguments.get("Fwd thread id"), 0))
+    event = Event(start + offset_ns, start + offset_ns + max(duration or 0, 0), position,
+                  name if is_text(name) else None, (json_id(item.get("pid")), json_id(item.get("tid"))),
+                  is_cpu_op, stack, sequence, 0 if "Fwd thread id" in unreadable else int(forward_thread or 0)
+                  if isinstance(forward_thread, str) else 0)
+    return event, unreadable
 
 
-def open_trace(path):
-    """Open a trace, packed or not, for reading bytes."""
-    return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
+def unpack(data):
+    """(all text that gzip data holds, whether the data is damaged)."""
+    parts = []
+    while data:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            for at in range(0, len(data), 4096):        # what comes before damage is to be kept
+                parts.append(member.decompress(data[at:at + 4096]))
+                if member.eof:
+                    break
+        except zlib.error:
+            return b"".join(parts), True
+        if not member.eof:
+            return b"".join(parts), True
+        data = member.unused_data + data[at + 4096:]
+    return b"".join(parts), False
 
 
-def first_byte(path):
-    """The first byte of a trace that is not a JSON blank; empty if there is none."""
-    with open_trace(path) as stream:
-        while (byte := stream.read(1)) and byte in b" \t\r\n":
-            pass
-    return byte
-
-
-def is_empty_trace(path):
-    """Whether a trace (without objects in its list of events) is a valid one of zero events."""
-    with open_trace(path) as stream:
-        document = json.load(stream)
-    return [] in (document, document.get("traceEvents") if isinstance(document, dict) else None)
+def read_trace(path, capture):
+    """The Trace in a file; None if there is none to read."""
+    if not os.path.isfile(path):
+        capture.damaged("trace_view", "trace_view.json: not a file")
+        return None
+    with open(path, "rb") as stream:
+        data = stream.read()
+    if path.endswith(".gz"):
+        data, damaged = unpack(data)
+        if damaged:
+            capture.damaged("trace_view", "trace_view.json: damaged gzip data")
+    return trace_text.Trace(data.decode("utf-8", "surrogateescape"))
 
 
 def read_events(path, offset_ns, capture):
-    """The Events of a trace in file order; a cut one gives its complete events and is noted in `capture`."""
-    events, stacks = [], {}
-    prefix = "item" if first_byte(path) == b"[" else "traceEvents.item"
-    try:
-        with open_trace(path) as stream:
-            for position, item in enumerate(ijson.items(stream, prefix)):
-                if not isinstance(item, dict):
-                    capture.events_skipped += 1
-                    continue
-                capture.events_seen += 1
-                event = event_of(item, position, offset_ns, capture)
-                if event:           # equal stacks share one text
-                    events.append(event._replace(stack=stacks.setdefault(event.stack, event.stack)))
-        if not capture.events_seen and not is_empty_trace(path):
-            capture.reduce_status("partial", "trace_view.json: no events")
-    except ijson.IncompleteJSONError as error:
-        if "premature EOF" not in str(error):
-            raise ValueError(f"{path}: damage that this reference does not read: {error}") from error
-        capture.reduce_status("partial", "trace_view.json: cut")
-    if capture.events_skipped:
-        capture.reduce_status("partial", f"trace_view.json: {capture.events_skipped} events skipped")
+    """The Events of a trace in file order; damage is noted in `capture`."""
+    capture.trace_view_state = "read"
+    trace = read_trace(path, capture)
+    events = list(collect_events(((item.value, 0) for item in trace.items()), "trace_view", offset_ns, capture)
+                  if trace else ())
+    note_faults(trace, capture)
     return events
+
+
+def note_faults(trace, capture):
+    """What reading has passed over. Only the place where a file ends is beyond doubt."""
+    for fault in trace.faults if trace else ():
+        capture.events_skipped += fault.lost
+        first = trace.faults[0]
+        known = trace.is_cut(first) and capture.trace_view_state == "read"
+        capture.damaged("trace_view", f"trace_view.json: {fault.reason}", trace.byte_offset(first) if known else None)
+
+
+def collect_events(items, kind, offset_ns, capture):
+    """The Events that matching may need, of (JSON value, errors in it) of each event."""
+    stacks = {}
+    for position, (item, errors) in enumerate(items):
+        if not isinstance(item, dict):
+            capture.events_skipped += 1
+            capture.damaged(kind, "an event that is no object")
+            continue
+        capture.events_seen += 1
+        event, unreadable = event_of(item, position, offset_ns)
+        arguments = item.get("args")
+        stack = arguments.get("Call stack") if isinstance(arguments, dict) else None
+        capture.events_with_stack += item.get("cat") == "cpu_op" and is_text(stack) and stack != ""
+        capture.events_skipped += "ts" in unreadable
+        if unreadable or errors:
+            capture.damaged(kind, f"event {position}: unreadable {unreadable}")
+        if event:                   # equal stacks share one text
+            yield event._replace(stack=stacks.setdefault(event.stack, event.stack))
 
 
 # ------------------------------------------------------------------------------------ matching
@@ -553,40 +650,93 @@ def memory_event(record, capture, how, stack):
     start_ns = next((t for t in (record.allocation_ns, record.release_ns) if t is not None), NO_TIME_NS)
     active_ms = record.active_duration_ms
     return MemoryEvent(
-        start_time_ns=start_ns, name=record.name, role=capture.role, rank_id=capture.rank_id, capture=capture.number,
-        component="GE" if record.name.startswith("cann::") else "PTA",
-        call_stack=stack, call_stack_top=stack.split(FRAME_END)[0], call_stack_match=how, size_kb=record.size_kb,
+        start_time_ns=start_ns, name=clean(record.name), role=capture.role, rank_id=capture.rank_id,
+        capture=capture.number, component=record.component, call_stack=clean(stack),
+        call_stack_top=clean(stack.split(FRAME_END)[0]), call_stack_match=how, size_kb=record.size_kb,
         start_time_ms=math.nan if start_ns == NO_TIME_NS else start_ns / 1e6,
         duration_ms=0.0 if record.duration_ms is None else record.duration_ms,
         active_duration_ms=math.nan if active_ms is None else active_ms,
         is_released=int(record.release_ns is not None or record.duration_ms is not None),
         total_allocated_mb=record.totals_mb[0], total_reserved_mb=record.totals_mb[1],
-        total_active_mb=record.totals_mb[2], device_type=record.device_type, stream=record.stream)
+        total_active_mb=record.totals_mb[2], device_type=clean(record.device_type), stream=clean(record.stream))
+
+
+def known_files(capture):
+    """The trace, table and database of a capture, None for what it has not, and whether it has other known files."""
+    folder = os.path.join(capture.path, OUTPUT_FOLDER)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+    def first(is_one):
+        paths = [os.path.join(folder, n) for n in names if is_one(n)]
+        return next((p for p in paths if os.path.isfile(p)), next(iter(paths), None))   # what is no file gives way
+    return (first(TRACES.__contains__), first(TABLE.__eq__), first(DATABASE.fullmatch),
+            any(OTHER_KNOWN_FILE.fullmatch(n) for n in names))
+
+
+def read_capture(capture, trace, table, path, offset_ns):
+    """(Records, Events) of a capture: text goes before the database for each kind of file."""
+    for kind, found in (("trace_view", trace), ("operator_memory", table), ("profiler_db", path)):
+        setattr(capture, f"{kind}_state", "unused" if found else "absent")
+    if capture.status == "failed":
+        return [], []
+    database = profiler_db.Database(path, capture) if path and not (trace and table) else None
+    records = read_records(table, capture) if table else database_records(database, capture) if database else []
+    capture.memory_rows = len(records)
+    if not records and "damaged" in (capture.operator_memory_state, not table and capture.profiler_db_state):
+        capture.reduce_status("failed", "nothing usable")
+    events = []
+    if any(r.allocation_ns is not None for r in records):       # else no record needs a stack: not read
+        if trace:
+            events = read_events(trace, offset_ns, capture)
+        elif database:
+            events = list(collect_events(database.events(), "profiler_db", offset_ns, capture))
+    was_read = ("read", "damaged")
+    text = capture.trace_view_state in was_read or capture.operator_memory_state in was_read
+    capture.source = "+".join(["text"] * text + ["db"] * (capture.profiler_db_state in was_read))
+    return records, events
+
+
+DATABASE_COLUMNS = {
+    "name": "Name", "size": "Size", "allocationTime": "Allocation Time", "releaseTime": "Release Time",
+    "duration": "Duration", "activeDuration": "Active Duration",
+    "allocationTotalAllocated": "Allocation Total Allocated", "allocationTotalReserved": "Allocation Total Reserved",
+    "allocationTotalActive": "Allocation Total Active", "releaseTotalAllocated": "Release Total Allocated",
+    "releaseTotalReserved": "Release Total Reserved", "releaseTotalActive": "Release Total Active",
+    "streamPtr": "Stream Ptr", "deviceId": "Device Type"}
+
+
+def database_records(database, capture):
+    """The Records of table OP_MEMORY."""
+    columns = {name: (position, "ns" if name in TIMES else "B")
+               for position, name in enumerate(DATABASE_COLUMNS.values())}
+    records = []
+    for cells in database.memory():
+        row = Row(columns, [cells[key] for key in DATABASE_COLUMNS])
+        records.append(record_of(row))
+        capture.bad_cells += row.bad_cells
+        if row.bad_cells:
+            capture.damaged("profiler_db", f"profiler database: {row.bad_cells} bad cells")
+    return records
 
 
 def map_capture(capture, policy, offset_ns, index_type):
     """The rows of one capture in file order; its results are written into `capture`."""
-    folder = os.path.join(capture.path, OUTPUT_FOLDER)
-    files = set(os.listdir(folder)) if os.path.isdir(folder) else set()
-    trace = next((n for n in TRACES if n in files), None)
-    others = [n for n in files if OTHER_KNOWN_FILE.fullmatch(n)]
-    if capture.status == "failed":
-        return []
-    if not (trace or TABLE in files or others):
+    *paths, others = known_files(capture)
+    if capture.status != "failed" and not any(paths) and not others:
+        folder = os.path.join(capture.path, OUTPUT_FOLDER)
         capture.reduce_status("empty", "no known file" if os.path.isdir(folder) else RAW)
-        return []
-    records = read_records(os.path.join(folder, TABLE), capture) if TABLE in files else []
-    if capture.status == "partial" and not records:
-        capture.reduce_status("failed", "nothing usable")
-    if TABLE not in files and any(n.startswith("ascend_pytorch_profiler") for n in others):
-        capture.reduce_status("partial", "memory records in a database")
-    wanted = trace and any(r.allocation_ns is not None for r in records)    # no record needs a stack: not read
-    events = read_events(os.path.join(folder, trace), offset_ns, capture) if wanted else []
+    records, events = read_capture(capture, *paths, offset_ns)
     apart = times_that_do_not_meet(events, records)
     if apart:
         capture.reduce_status("partial", apart)
     index = index_type([] if apart else events)
-    rows = [memory_event(r, capture, *match(r, index, policy)) for r in records]
+    rows = []
+    for record in records:
+        how, stack = match(record, index, policy)
+        rows.append(memory_event(record, capture, how, stack))
+        if not is_utf8(stack):
+            kind = "trace_view" if paths[0] else "profiler_db"
+            capture.damaged(kind, "a call stack that is not UTF-8")
     capture.rows_matched = sum(r.call_stack_match != "none" for r in rows)
     return rows
 
@@ -615,7 +765,9 @@ def main():
     for c in captures:
         print(f"capture {c.number}: role={c.role!r} rank_id={c.rank_id} window={c.window} path={c.relative_path!r} "
               f"status={c.status} memory_rows={c.memory_rows} rows_matched={c.rows_matched} bad_cells={c.bad_cells} "
-              f"events_seen={c.events_seen} events_with_stack={c.events_with_stack} {c.message}".rstrip())
+              f"events_seen={c.events_seen} events_with_stack={c.events_with_stack} events_skipped={c.events_skipped} "
+              f"offset={c.first_error_offset} trace_view={c.trace_view_state} table={c.operator_memory_state} "
+              f"db={c.profiler_db_state} source={c.source!r} {c.message}".rstrip())
     counts = collections.Counter(row.call_stack_match for row in rows)
     print(" ".join(f"{how}={counts[how]}" for how in MATCHES), f"rows={len(rows)}")
     if arguments.csv:

@@ -874,6 +874,7 @@ static void test_the_weight_is_what_the_analyses_read(void) {
     CU_ASSERT_EQUAL(rlmr_datamap_weight(&capture, &memory_only), 0);
     for (int kind = 0; kind < RLMR_FILES; kind++) {
         capture.files[kind].bytes = INT64_C(1) << kind;
+        capture.files[kind].state = RLMR_FILE_UNUSED;
     }
     CU_ASSERT_EQUAL(rlmr_datamap_weight(&capture, &memory_only),
                     (1 << RLMR_FILE_trace_view) + (1 << RLMR_FILE_operator_memory));

@@ -1,6 +1,7 @@
 #include "rlmr/mapper.h"
 
 #include <CUnit/Basic.h>
+#include <sqlite3.h>
 
 #include <ftw.h>
 #include <math.h>
@@ -761,13 +762,158 @@ static void test_nothing_is_read_of_a_capture_that_is_lost_already(void) {
     }
 }
 
-static void test_records_in_a_database_alone_are_said_to_be_unread(void) {
+/* ---- Databases ---- */
+
+#define DB_RECORDS                                                                                           \
+    "CREATE TABLE STRING_IDS (id INTEGER PRIMARY KEY, value TEXT);"                                          \
+    "INSERT INTO STRING_IDS VALUES (1, 'add'), (2, 'MatMul'), (3, 'a.py(1): f'), (4, 'b.py(2): g');"         \
+    "CREATE TABLE OP_MEMORY (name INTEGER, size INTEGER, allocationTime INTEGER, duration INTEGER,"          \
+    " allocationTotalAllocated INTEGER, allocationTotalActive INTEGER, streamPtr INTEGER, deviceId "         \
+    "INTEGER);"                                                                                              \
+    "INSERT INTO OP_MEMORY VALUES (1, 512, 1736408883694624810, 49001, 1572864, 1048576, 6, 0),"             \
+    " (2, 1024, 1736408883694624811, NULL, 1572864, NULL, NULL, 1);"
+#define DB_EVENTS                                                                                            \
+    "CREATE TABLE PYTORCH_API (startNs TEXT, endNs TEXT, globalTid INTEGER, name INTEGER, sequenceNumber "   \
+    "INTEGER,"                                                                                               \
+    " fwdThreadId INTEGER, callchainId INTEGER, type INTEGER);"                                              \
+    "INSERT INTO PYTORCH_API VALUES ('1736408883694624800', '1736408883694624900', 7, 1, -1, 0, 0, 50001);"  \
+    "CREATE TABLE PYTORCH_CALLCHAINS (id INTEGER, stack INTEGER, stackDepth INTEGER);"                       \
+    "INSERT INTO PYTORCH_CALLCHAINS VALUES (0, 3, 0), (0, 4, 1);"
+
+static void put_db(fixture *made, const char *sql) {
+    put_file(made, RLMR_FILE_profiler_db, "ascend_pytorch_profiler_0.db", RLMR_SLICE(""));
+    sqlite3 *db;
+    CU_ASSERT_EQUAL_FATAL(sqlite3_open(made->capture.files[RLMR_FILE_profiler_db].path, &db), SQLITE_OK);
+    CU_ASSERT_EQUAL_FATAL(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    CU_ASSERT_EQUAL(sqlite3_close(db), SQLITE_OK);
+}
+
+static void check_db_rows(fixture *made) {
+    CU_ASSERT_EQUAL_FATAL(events_of(made)->rows, 2);
+    CU_ASSERT_EQUAL(integer(made, 0, "start_time_ns"), 1736408883694624810);
+    CU_ASSERT_EQUAL(number(made, 0, "size_kb"), 0.5);
+    CU_ASSERT_EQUAL(number(made, 0, "duration_ms"), 0.049001);
+    CU_ASSERT_EQUAL(number(made, 0, "total_allocated_mb"), 1.5);
+    CU_ASSERT_EQUAL(number(made, 0, "total_active_mb"), 1.0);
+    CU_ASSERT_TRUE(isnan(number(made, 0, "total_reserved_mb")));
+    CU_ASSERT_TRUE(has_text(made, 0, "name", "add"));
+    CU_ASSERT_TRUE(has_text(made, 0, "component", "PTA"));
+    CU_ASSERT_TRUE(has_text(made, 0, "stream", "6"));
+    CU_ASSERT_TRUE(has_text(made, 0, "device_type", "NPU:0"));
+    CU_ASSERT_TRUE(has_text(made, 1, "name", "cann::MatMul"));
+    CU_ASSERT_TRUE(has_text(made, 1, "component", "GE"));
+    CU_ASSERT_TRUE(has_text(made, 1, "call_stack_match", "none"));
+}
+
+static void test_a_database_gives_records_and_their_stacks(void) {
     fixture made;
     open_fixture(&made);
-    put_file(&made, RLMR_FILE_profiler_db, "ascend_pytorch_profiler_0.db", RLMR_SLICE("x"));
+    put_db(&made, DB_RECORDS DB_EVENTS);
     map(&made);
-    check_partial(&made, 0, 0, -1);
-    CU_ASSERT_TRUE(says(&made, "database"));
+    check_ok(&made, 2);
+    check_db_rows(&made);
+    CU_ASSERT_TRUE(has_text(&made, 0, "call_stack", "a.py(1): f;\r\nb.py(2): g"));
+    CU_ASSERT_TRUE(has_text(&made, 0, "call_stack_top", "a.py(1): f"));
+    CU_ASSERT_TRUE(has_text(&made, 0, "call_stack_match", "enclosing"));
+    CU_ASSERT_EQUAL(made.capture.events_seen, 1);
+    CU_ASSERT_EQUAL(made.capture.events_with_stack, 1);
+    CU_ASSERT_EQUAL(made.capture.files[RLMR_FILE_profiler_db].state, RLMR_FILE_READ);
+    close_fixture(&made);
+}
+
+static void test_each_kind_of_text_goes_before_the_database(void) {
+    fixture made;
+    map_files(&made, HEADER "add,4.0,1736408883694624.850,,,,,,,,,,,,\n", NULL);
+    close_fixture(&made);
+
+    open_fixture(&made); /* records as text, events from the database */
+    put_file(&made, RLMR_FILE_operator_memory, "operator_memory.csv",
+             RLMR_SLICE(HEADER "add,4.0,1736408883694624.850,,,,,,,,,,,,\n"));
+    put_db(&made, DB_RECORDS DB_EVENTS);
+    map(&made);
+    check_ok(&made, 1);
+    CU_ASSERT_EQUAL(number(&made, 0, "size_kb"), 4.0);
+    CU_ASSERT_TRUE(has_text(&made, 0, "call_stack_match", "enclosing"));
+    close_fixture(&made);
+
+    open_fixture(&made); /* the other way round */
+    put_file(&made, RLMR_FILE_trace_view, "trace_view.json",
+             RLMR_SLICE("[" ADD("1736408883694624.8", "s") "]"));
+    put_db(&made, DB_RECORDS DB_EVENTS);
+    map(&made);
+    check_ok(&made, 2);
+    check_db_rows(&made);
+    CU_ASSERT_TRUE(has_text(&made, 0, "call_stack", "s"));
+    close_fixture(&made);
+
+    open_fixture(&made); /* all as text, be it damaged */
+    put_file(&made, RLMR_FILE_operator_memory, "operator_memory.csv", RLMR_SLICE("no header\n1\n"));
+    put_file(&made, RLMR_FILE_trace_view, "trace_view.json", RLMR_SLICE("["));
+    put_db(&made, DB_RECORDS DB_EVENTS);
+    map(&made);
+    CU_ASSERT_EQUAL(made.capture.status, RLMR_CAPTURE_FAILED);
+    CU_ASSERT_EQUAL(made.capture.files[RLMR_FILE_profiler_db].state, RLMR_FILE_UNUSED);
+    close_fixture(&made);
+}
+
+static void test_a_database_without_records_has_none(void) {
+    fixture made;
+    open_fixture(&made);
+    put_db(&made, DB_EVENTS);
+    map(&made);
+    check_ok(&made, 0);
+    close_fixture(&made);
+}
+
+static void test_a_damaged_database_is_said(void) {
+    fixture made;
+    open_fixture(&made);
+    put_file(
+        &made, RLMR_FILE_profiler_db, "ascend_pytorch_profiler_0.db",
+        RLMR_SLICE(
+            "this is no database, and has some hundred bytes to say so: ................................"));
+    map(&made);
+    CU_ASSERT_EQUAL(made.status, RLMR_OK);
+    CU_ASSERT_EQUAL(made.capture.status, RLMR_CAPTURE_FAILED);
+    CU_ASSERT_EQUAL(made.capture.files[RLMR_FILE_profiler_db].state, RLMR_FILE_DAMAGED);
+    CU_ASSERT_TRUE(says(&made, "ascend_pytorch_profiler_0.db: "));
+    close_fixture(&made);
+
+    open_fixture(&made);
+    put_db(&made, DB_RECORDS "UPDATE OP_MEMORY SET name = 99, allocationTime = 'soon' WHERE deviceId = 1;");
+    map(&made);
+    check_partial(&made, 2, 1, -1); /* no time; the name is no cell */
+    CU_ASSERT_TRUE(says(&made, "ascend_pytorch_profiler_0.db: row 2: Allocation Time \"soon\": no time"));
+    CU_ASSERT_TRUE(says(&made, " errors in ascend_pytorch_profiler_0.db"));
+    close_fixture(&made);
+}
+
+/* ---- The log of errors ---- */
+
+static void add_line(void *self, const rlmr_capture *capture, const char *file, const char *text) {
+    (void)fprintf(self, "%s: %s: %s\n", capture->path, file, text);
+}
+
+static void test_every_error_goes_to_the_log(void) {
+    fixture made;
+    char *lines = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&lines, &bytes);
+    rlmr_damage_log log = {.met = add_line, .self = out};
+    open_fixture(&made);
+    put_file(&made, RLMR_FILE_operator_memory, "operator_memory.csv",
+             RLMR_SLICE("Name,Size(KB),Allocation Time(us)\nadd,x,1000\nadd,y,1000\nadd,\"1,2\n"));
+    put_file(&made, RLMR_FILE_trace_view, "trace_view.json", RLMR_SLICE("[5, {\"name\": NaN}]"));
+    CU_ASSERT_EQUAL(
+        rlmr_map_capture(&made.capture, &made.options, &made.partial, &made.meter, &log, &made.err), RLMR_OK);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    CU_ASSERT_STRING_EQUAL(
+        lines, "a_ascend_pt: operator_memory.csv: row 1 at byte 34: Size \"x\": not a number\n"
+               "a_ascend_pt: operator_memory.csv: row 2 at byte 45: Size \"y\": not a number\n"
+               "a_ascend_pt: operator_memory.csv: a quote that is not closed at byte 56\n"
+               "a_ascend_pt: trace_view.json: an element that is no event object at byte 1\n"
+               "a_ascend_pt: trace_view.json: lexical error: invalid char in json text. at byte 13\n");
+    free(lines);
     close_fixture(&made);
 }
 
@@ -797,6 +943,10 @@ static void test_an_analysis_knows_its_files_and_tables(void) {
         CU_ASSERT_EQUAL(rlmr_map_reads(&options, &capture, kind),
                         kind == RLMR_FILE_trace_view || kind == RLMR_FILE_operator_memory);
     }
+    /* a database is read for what is not there as text */
+    capture.files[RLMR_FILE_trace_view].state = RLMR_FILE_ABSENT;
+    CU_ASSERT_TRUE(rlmr_map_reads(&options, &capture, RLMR_FILE_profiler_db));
+    CU_ASSERT_FALSE(rlmr_map_reads(&options, &capture, RLMR_FILE_analysis_db));
     for (int table = 0; table < RLMR_TABLE_COUNT; table++) {
         CU_ASSERT_TRUE(rlmr_map_makes(&options, table));
     }
@@ -931,8 +1081,11 @@ CU_TestInfo rlmr_tests_mapper[] = {
     {"captures share the tables of a process", test_captures_share_the_tables_of_a_process},
     {"nothing is read of a capture that is lost already",
      test_nothing_is_read_of_a_capture_that_is_lost_already},
-    {"records in a database alone are said to be unread",
-     test_records_in_a_database_alone_are_said_to_be_unread},
+    {"a database gives records and their stacks", test_a_database_gives_records_and_their_stacks},
+    {"each kind of text goes before the database", test_each_kind_of_text_goes_before_the_database},
+    {"a database without records has none", test_a_database_without_records_has_none},
+    {"a damaged database is said", test_a_damaged_database_is_said},
+    {"every error goes to the log", test_every_error_goes_to_the_log},
     {"an analysis that is not chosen reads nothing", test_an_analysis_that_is_not_chosen_reads_nothing},
     {"an analysis knows its files and tables", test_an_analysis_knows_its_files_and_tables},
     {"strict makes damage an error", test_strict_makes_damage_an_error},
