@@ -478,7 +478,7 @@ def read_events(path, offset_ns, capture):
     """The Events of a trace in file order; damage is noted in `capture`."""
     capture.trace_view_state = "read"
     trace = read_trace(path, capture)
-    events = list(collect_events(((item.value, 0) for item in trace.items()), "trace_view", offset_ns, capture)
+    events = list(collect_events(((item.value, []) for item in trace.items()), "trace_view", offset_ns, capture)
                   if trace else ())
     note_faults(trace, capture)
     return events
