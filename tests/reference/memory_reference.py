@@ -340,8 +340,11 @@ def header_columns(titles):
 
 def record_of(row):
     """The Record of a Row. Totals are those at the release if the row only has a release."""
+    bad_before = row.bad_cells
     allocation = row.time_ns("Allocation Time")
     release = row.time_ns("Release Time")
+    if allocation is None and release is None and row.bad_cells == bad_before:
+        row.bad_cells += 1
     at = "Release" if allocation is None and release is not None else "Allocation"
     name = row.shown_text("Name")
     record = Record(name, row.size("Size", "KB"), allocation, release, row.duration_ms("Duration"),
@@ -349,8 +352,6 @@ def record_of(row):
                     tuple(row.size(f"{at} Total {what}", "MB") for what in ("Allocated", "Reserved", "Active")),
                     row.shown_text("Device Type"), row.shown_text("Stream Ptr"),
                     "GE" if name.startswith("cann::") else "PTA")
-    if allocation is None and release is None and not row.bad_cells:
-        row.bad_cells = 1
     return record
 
 
@@ -442,18 +443,28 @@ def event_of(item, position, offset_ns):
     return event, unreadable
 
 
+def bytewise(member, data):
+    """What comes out of damaged gzip data before the damage."""
+    for byte in data:
+        try:
+            yield member.decompress(bytes([byte]))
+        except zlib.error:
+            return
+
+
 def unpack(data):
     """(all text that gzip data holds, whether the data is damaged)."""
     parts = []
     while data:
         member = zlib.decompressobj(wbits=31)
-        try:
-            for at in range(0, len(data), 4096):        # what comes before damage is to be kept
+        for at in range(0, len(data), 4096):
+            before = member.copy()
+            try:
                 parts.append(member.decompress(data[at:at + 4096]))
-                if member.eof:
-                    break
-        except zlib.error:
-            return b"".join(parts), True
+            except zlib.error:
+                return b"".join([*parts, *bytewise(before, data[at:at + 4096])]), True
+            if member.eof:
+                break
         if not member.eof:
             return b"".join(parts), True
         data = member.unused_data + data[at + 4096:]

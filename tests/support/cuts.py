@@ -46,7 +46,8 @@ def small_events():
          "args": {"Sequence number": "7", "Fwd thread id": 1}},
         {**head, "name": "aten::mul", "ts": times[5], "dur": 0.75, "cat": "cpu_op", "tid": 5, "args": {}},
         {"ph": "C", "name": "HBM, {\"ph\"} }], [{", "ts": times[6], "args": {"Read(MB/s)": 10.5}},
-        {**head, "name": "aten::add", "ts": float(times[1]), "dur": "5", "cat": "cpu_op", "args": {"Call stack": "last"}},
+        {**head, "name": "aten::add", "ts": float(times[1]), "dur": "5", "cat": "cpu_op",
+         "args": {"Call stack": "last"}},
     ]
 
 
@@ -116,7 +117,8 @@ def make(root):
             stream.write(form.text)
         for cut in form.cuts(len(form.text)):
             make_capture(os.path.join(root, "job", role, f"host_1_{cut:017d}_ascend_pt"),
-                         os.path.join(base, f"{form.table}.csv"), "trace_view.json" + ".gz" * form.packed, form.text[:cut])
+                         os.path.join(base, f"{form.table}.csv"), "trace_view.json" + ".gz" * form.packed,
+                         form.text[:cut])
             captures += 1
     print(f"{captures} captures")
 
@@ -154,7 +156,8 @@ class Whole:
         """The rows that the first events give; rows_matched and the like are noted in `capture`."""
         events = list(memory_reference.collect_events(self.events[:events_seen], "trace_view", 0, capture))
         index = memory_reference.Index(events)
-        rows = [memory_reference.memory_event(r, capture, *memory_reference.match(r, index, "best")) for r in self.records]
+        rows = [memory_reference.memory_event(r, capture,
+                                              *memory_reference.match(r, index, "best")) for r in self.records]
         capture.memory_rows = len(rows)
         capture.rows_matched = sum(r.call_stack_match != "none" for r in rows)
         return rows
@@ -269,7 +272,8 @@ def check_rows(findings, rows, expected, captures):
     for number, (row, wanted) in enumerate(zip(rows, expected)):
         if row != wanted and not all(map(same, row, wanted)):
             path = captures[wanted.capture].relative_path
-            differs = [f"{name} is {a!r}, not {b!r}" for name, a, b in zip(wanted._fields, row, wanted) if not same(a, b)]
+            differs = [f"{name} is {a!r}, not {b!r}" for name, a,
+                       b in zip(wanted._fields, row, wanted) if not same(a, b)]
             findings.expect(False, f"{path}: row {number}: {'; '.join(differs)[:300]}")
 
 
