@@ -69,9 +69,9 @@ def clean(text):
     return raw_bytes(text).decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
-def is_utf8(text):
-    """Whether nothing of the text is invalid UTF-8."""
-    return not re.search("[\ud800-\udfff]", text)
+def is_clean(text):
+    """Whether the output file can hold the text as it is."""
+    return not re.search("[\0\ud800-\udfff]", text)
 
 
 def to_decimal(text):
@@ -139,10 +139,10 @@ class Capture:
     first_error_offset: Optional[int] = -1      # None if it is not known
 
     def damaged(self, kind, message, offset=None):
-        """A file of that kind is damaged; what is damaged first decides on the offset."""
+        """A file of that kind is damaged; what is damaged first decides on the offset, None if unknown."""
         setattr(self, f"{kind}_state", "damaged")
         if self.first_error_offset == -1:
-            self.first_error_offset = offset
+            self.first_error_offset = offset() if callable(offset) else offset
         self.reduce_status("partial", message)
 
     def reduce_status(self, status, message):
@@ -274,7 +274,7 @@ class Row:
     def shown_text(self, name):
         """The same for the output file; it is bad, but kept, if something in it must be replaced."""
         text = self.text(name)
-        self.bad_cells += not is_utf8(text) or "\0" in text
+        self.bad_cells += not is_clean(text)
         return text
 
     def _read(self, name, convert):
@@ -489,29 +489,35 @@ def read_events(path, offset_ns, capture):
     """The Events of a trace in file order; damage is noted in `capture`."""
     capture.trace_view_state = "read"
     trace = read_trace(path, capture)
-    events = list(collect_events(((item.value, []) for item in trace.items()), "trace_view", offset_ns, capture)
-                  if trace else ())
-    note_faults(trace, capture)
-    return events
+    return list(collect_events(items_and_damage(trace, capture), "trace_view", offset_ns, capture)) if trace else []
 
 
-def note_faults(trace, capture):
-    """What reading has passed over. Only the place where a file ends is beyond doubt."""
-    for fault in trace.faults if trace else ():
+def items_and_damage(trace, capture):
+    """(event, errors in it) of a trace; what is passed over between them is noted."""
+    noted = 0
+    for item in trace.items():
+        note_faults(trace, noted, capture)
+        noted = len(trace.faults)
+        if not isinstance(item.value, dict):
+            capture.events_skipped += 1
+            capture.damaged("trace_view", "trace_view.json: no event",
+                            lambda start=item.start: trace.byte_offset(start))
+        else:
+            yield item.value, []
+    note_faults(trace, noted, capture)
+
+
+def note_faults(trace, first, capture):
+    """What reading has passed over, from the first fault that was not noted yet."""
+    for fault in trace.faults[first:]:
         capture.events_skipped += fault.lost
-        first = trace.faults[0]
-        known = trace.is_cut(first) and capture.trace_view_state == "read"
-        capture.damaged("trace_view", f"trace_view.json: {fault.reason}", trace.byte_offset(first) if known else None)
+        capture.damaged("trace_view", f"trace_view.json: {fault.reason}", lambda fault=fault: trace.fault_offset(fault))
 
 
 def collect_events(items, kind, offset_ns, capture):
-    """The Events that matching may need, of (JSON value, errors in it) of each event."""
+    """The Events that matching may need, of (event, errors in it)."""
     stacks = {}
     for position, (item, errors) in enumerate(items):
-        if not isinstance(item, dict):
-            capture.events_skipped += 1
-            capture.damaged(kind, "an event that is no object")
-            continue
         capture.events_seen += 1
         event, unreadable = event_of(item, position, offset_ns)
         arguments = item.get("args")
@@ -745,9 +751,9 @@ def map_capture(capture, policy, offset_ns, index_type):
     for record in records:
         how, stack = match(record, index, policy)
         rows.append(memory_event(record, capture, how, stack))
-        if not is_utf8(stack):
-            kind = "trace_view" if paths[0] else "profiler_db"
-            capture.damaged(kind, "a call stack that is not UTF-8")
+        if not is_clean(stack):
+            capture.damaged("trace_view" if paths[0] else "profiler_db", "a call stack that is not UTF-8, or has a NUL")
+            capture.first_error_offset = None
     capture.rows_matched = sum(r.call_stack_match != "none" for r in rows)
     return rows
 

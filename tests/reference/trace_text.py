@@ -28,9 +28,10 @@ class Number(str):
 class Fault(Exception):
     """An error in the text: at which character, why, whether it is the end of the text, whether it costs an event."""
 
-    def __init__(self, at, reason, start=-1, lost=False):
+    def __init__(self, at, reason, lost=False):
         super().__init__(reason)
-        self.at, self.reason, self.start, self.lost = at, reason, start, lost
+        self.at, self.reason, self.lost = at, reason, lost
+        self.start, self.is_event = -1, True        # of the element around it
 
 
 class Item(NamedTuple):
@@ -197,13 +198,15 @@ class Trace:
             self.at = start
             reading = self.rest()
 
-    def byte_offset(self, fault):
-        """The byte of the file at which a fault lies."""
-        return byte_count(self.text[:fault.at])
+    def byte_offset(self, at):
+        """The byte of the file at which a character lies."""
+        return byte_count(self.text[:at])
 
-    def is_cut(self, fault):
-        """Whether a fault is that the text ends."""
-        return fault.reason == "premature EOF"
+    def fault_offset(self, fault):
+        """The byte at which a fault is met if that is beyond doubt, else None."""
+        if fault.lost and not fault.is_event:
+            return self.byte_offset(fault.start)
+        return self.byte_offset(fault.at) if fault.reason == "premature EOF" else None
 
     def next_event(self, fault):
         """Where reading resumes; None if nowhere."""
@@ -314,10 +317,10 @@ class Trace:
 
     def element(self):
         """An event, or a value that is none."""
-        is_event = self.peek() == "{"
-        start = self.at
+        char, start = self.peek(), self.at
         try:
             return Item(self.parse(2 if self.in_object else 1), start, self.at)
         except Fault as fault:
-            fault.start, fault.lost = start, is_event
+            # what is no event is lost when it has begun
+            fault.start, fault.lost, fault.is_event = start, char in ("{", "["), char == "{"
             raise

@@ -43,7 +43,7 @@ def on_table(name, change, *arguments, **expected):
     """A mutation of the table's bytes."""
     def apply(base, files):
         files[TABLE] = change(base)
-    expected.setdefault("message", r"operator_memory\.csv: row \d+ at byte \d+: " if arguments == ("partial",) else "")
+    expected.setdefault("message", r"operator_memory\.csv: .*\bat byte \d+" if arguments == ("partial",) else "")
     return Mutation(name, apply, TABLE, *arguments, **expected)
 
 
@@ -51,7 +51,7 @@ def on_packed(name, change, *arguments, **expected):
     """A packed trace, from the bytes of a plain one."""
     def apply(base, files):
         files[TRACE + ".gz"] = change(files.pop(TRACE))
-    expected.setdefault("message", r"trace_view\.json: " if arguments == ("partial",) else "")
+    expected.setdefault("message", r"trace_view\.json.*: " if arguments == ("partial",) else "")
     return Mutation(name, apply, TRACE + ".gz", *arguments, **expected)
 
 
@@ -92,6 +92,7 @@ def events_everywhere():
         "zero bytes in place of its middle": lambda e: e[:len(e) // 3] + bytes(len(e) // 3) + e[2 * (len(e) // 3):],
         "its first colon missing": replaced(b":", b""),
         "its last brace missing": lambda e: e[:-1],
+        "a quote before its last brace": lambda e: e[:-1] + b'"}',
     }
     for what, change in changes.items():
         for kind, which in POSITIONS:
@@ -100,6 +101,11 @@ def events_everywhere():
                 return base.with_event(number, change(base.trace[slice(*base.spans[number])]))
             # without its brace, the last event swallows the end of the array; others end where the next begins
             yield on_trace(f"{what}, {which} {kind} event", mutate, "partial", skipped=1)
+
+
+def long_event(mebibytes):
+    """A value that makes an event somewhat longer than that."""
+    return b"[" + (b'"' + b"x" * 65532 + b'",') * (mebibytes * 16) + b"1]"
 
 
 def events_once():
@@ -119,7 +125,7 @@ def events_once():
                            message=r"trace_view\.json: .*limit JSON_DEPTH.* at byte \d+")
     yield on_trace("a text of 9 MiB", at(("args", "x"), b'"' + b"x" * (9 << 20) + b'"'), "partial", skipped=1,
                    message=r"trace_view\.json: .*limit STRING_BYTES.* at byte \d+")
-    yield on_trace("an event of 17 MiB", at(("args", "x"), b"[" + b'"abcdefgh", ' * ((17 << 20) // 12) + b"1]"),
+    yield on_trace("an event of 17 MiB", at(("args", "x"), long_event(17)),
                    "partial", skipped=1,
                    message=r"trace_view\.json: .*limit EVENT_BYTES.* at byte \d+")
     yield on_trace("damage in four events, two of them neighbours", lambda b: b.with_event(
@@ -190,9 +196,11 @@ def roots():
                  b"{", b'{"', b"]",
                  b'{"traceEvents": 5}', b'{"traceEvents": {}}', b'{"traceEvents"}', b'{"traceEvents": [',
                  b'{"x": [{"ph": "X"}]}',
-                 b"[[", b"\xef\xbb\xbf", b"\xef\xbb", b"\x1f\x8b\x08\0", b"[" * 1000000):
+                 b"\xef\xbb\xbf", b"\xef\xbb", b"\x1f\x8b\x08\0"):
         yield on_trace(f"{data[:40]!r}, {len(data)} bytes, as the file", lambda b, d=data: d, "partial",
                        message=r"trace_view\.json: ")
+    for depth in (2, 1000000):
+        yield on_trace(f"{depth} open arrays as the file", lambda b, d=depth: b"[" * d, "partial", skipped=1)
     yield on_trace("event arrays inside one another as the file", lambda b: b'{"traceEvents": [' * 1000, "partial",
                    skipped=1,
                    message=r"trace_view\.json: .*limit JSON_DEPTH.* at byte \d+")
@@ -247,7 +255,8 @@ def values():
         yield on_trace(f"{key} is {bad[0]!r}, not wanted", at("unwanted", path, bad[0]))
     for raw in (b"99999999999999999999", b'"99999999999999999999"', b"9223372036854775807"):
         yield on_trace(f"Fwd thread id is {raw!r}", at("wanted", forward, raw))
-    for raw in (b'"\xff"', b'"a\xe6\xa1;\\r\\nb"', b'"\xf0\x9f\x98;\\r\\n\xc0\xaf\xed\xa0\x80"', b'"\xed\xa0\x80"'):
+    for raw in (b'"\xff"', b'"a\\u0000b"', b'"a\xe6\xa1;\\r\\nb"', b'"\xf0\x9f\x98;\\r\\n\xc0\xaf\xed\xa0\x80"',
+                b'"\xed\xa0\x80"'):
         yield on_trace(f"a call stack of {raw!r}", at("wanted", stack, raw), "partial", **said)
     yield on_trace("invalid UTF-8 in a name that is not wanted", at("unwanted", ("name",), b'"\xff\xfe"'))
     yield on_trace("invalid UTF-8 in a value that nobody needs", at("wanted", ("args", "x"), b'"\xff\xfe"'))
@@ -298,7 +307,7 @@ def accepted_traces():
         yield on_trace(f"args is {raw!r}", value(("args",), raw))
     yield on_trace("120 arrays inside one another", value(("args", "x"), b"[" * 120 + b"]" * 120))
     yield on_trace("a text of 7 MiB", value(("args", "x"), b'"' + b"x" * (7 << 20) + b'"'))
-    yield on_trace("an event of 15 MiB", value(("args", "x"), b"[" + b'"abcdefgh", ' * ((15 << 20) // 12) + b"1]"))
+    yield on_trace("an event of 15 MiB", value(("args", "x"), long_event(15)))
     yield on_trace("events without anything", lambda b: b"[{}, " + b.trace[1:].rstrip()[:-1] + b", {}]")
     yield on_trace("all kinds of ph",
                    lambda b: b.trace.replace(b'"ph": "C"', b'"ph": "i"').replace(b'"ph": "M"', b'"ph": "f"'))
@@ -319,24 +328,21 @@ def accepted_traces():
 
 def packed():
     """Damaged gzip data."""
-    whole = {"message": r"trace_view\.json: "}
-
     def flipped(data):
         data = bytearray(gzip.compress(data))
         data[-6] ^= 0x55            # of the checksum
         return bytes(data)
-    yield on_packed("packed, empty", lambda d: b"", "partial", **whole)
-    yield on_packed("packed, of nothing", lambda d: gzip.compress(b""), "partial", **whole)
-    yield on_packed("packed, cut in its head", lambda d: gzip.compress(d)[:5], "partial", **whole)
-    yield on_packed("packed, its checksum cut", lambda d: gzip.compress(d)[:-5], "partial", **whole)
-    yield on_packed("packed, a wrong checksum", flipped, "partial", **whole)
-    yield on_packed("packed, a text behind it", lambda d: gzip.compress(d) + b"garbage behind it", "partial", **whole)
-    yield on_packed("packed, zero bytes behind it", lambda d: gzip.compress(d) + bytes(512), "partial", **whole)
+    yield on_packed("packed, empty", lambda d: b"", "partial")
+    yield on_packed("packed, of nothing", lambda d: gzip.compress(b""), "partial")
+    yield on_packed("packed, cut in its head", lambda d: gzip.compress(d)[:5], "partial")
+    yield on_packed("packed, its checksum cut", lambda d: gzip.compress(d)[:-5], "partial")
+    yield on_packed("packed, a wrong checksum", flipped, "partial")
+    yield on_packed("packed, a text behind it", lambda d: gzip.compress(d) + b"garbage behind it", "partial")
+    yield on_packed("packed, zero bytes behind it", lambda d: gzip.compress(d) + bytes(512), "partial")
     yield on_packed("packed, half a member behind it", lambda d: gzip.compress(d) + gzip.compress(b" " * 100)[:12],
-                    "partial",
-                    **whole)
+                    "partial")
     yield on_packed("packed, a cut text", lambda d: gzip.compress(d[:-1]), "partial",
-                    message=r"trace_view\.json: .* at byte \d+")
+                    message=r"trace_view\.json.*: .* at byte \d+")
     yield on_packed("packed, damage in an event", lambda d: gzip.compress(d.replace(b'"ph": "X"', b'"ph": NaN', 1)),
                     "partial",
                     skipped=1)
@@ -363,13 +369,13 @@ def tables():
                        "partial",
                        lost_rows=1)
         yield on_table(f"a cell of 2 MiB, {which} row", cell(which, "Name", b"x" * (2 << 20)), "partial", lost_rows=1,
-                       message=r"operator_memory\.csv: row \d+ at byte \d+: .*limit CSV_CELL_BYTES")
+                       message=r"operator_memory\.csv: (?=.*at byte \d+).*limit CSV_CELL_BYTES")
         yield on_table(f"a row of 5 MiB, {which} row", lambda b, w=which: b.with_line(
             b.line(w), b.lines[b.line(w)].rstrip() + (b"," + b"x" * 9999) * 525 + b"\r\n"), "partial", lost_rows=1,
-            message=r"operator_memory\.csv: row \d+ at byte \d+: .*limit CSV_ROW_BYTES")
+            message=r"operator_memory\.csv: (?=.*at byte \d+).*limit CSV_ROW_BYTES")
         yield on_table(f"a row of 5000 cells, {which} row", lambda b, w=which: b.with_line(
             b.line(w), b.lines[b.line(w)].rstrip() + b"," * 5000 + b"\r\n"), "partial", lost_rows=1,
-            message=r"operator_memory\.csv: row \d+ at byte \d+: .*limit CSV_COLUMNS")
+            message=r"operator_memory\.csv: (?=.*at byte \d+).*limit CSV_COLUMNS")
         yield on_table(f"a quote never closed within 6 MB, {which} row", lambda b, w=which: b.with_line(
             b.line(w), b'"' + b.lines[b.line(w)] + (b"n" * 100000 + b.lines[b.line(w)]) * 60), "partial",
                        lost_rows=1 - 60)
