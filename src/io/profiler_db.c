@@ -93,11 +93,8 @@ typedef struct {
     uint64_t number; /* of the next row */
 } memory_reader;
 
-/* Put a text before a cell that is not empty. */
+/* Put a text before a cell. */
 static rlmr_status put_before(rlmr_slice before, rlmr_slice *cell, rlmr_bytes *buffer, rlmr_error *err) {
-    if (cell->bytes == 0) {
-        return RLMR_OK;
-    }
     rlmr_bytes_clear(buffer);
     rlmr_status status = rlmr_bytes_append(buffer, before.text, before.bytes, err);
     status = status == RLMR_OK ? rlmr_bytes_append(buffer, cell->text, cell->bytes, err) : status;
@@ -138,7 +135,7 @@ static rlmr_status give_row(memory_reader *self, const rlmr_slice *cells) {
 
 static rlmr_status give_record(memory_reader *self) {
     rlmr_status status = name_record(self);
-    if (status == RLMR_OK) {
+    if (status == RLMR_OK && self->scan.cells[MEMORY_deviceId].bytes > 0) {
         status = put_before(RLMR_SLICE("NPU:"), &self->scan.cells[MEMORY_deviceId], &self->device,
                             self->db->file.err);
     }

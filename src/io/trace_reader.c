@@ -16,6 +16,8 @@ enum {
 #define FIELD_KEY(field, key) {.text = (key), .bytes = sizeof(key) - 1},
 static const rlmr_slice field_keys[FIELDS] = {RLMR_EVENT_FIELDS(FIELD_KEY) RLMR_ARGS_FIELDS(FIELD_KEY)};
 
+#define TOO_LONG "an event with too many bytes" RLMR_LIMIT_TEXT(EVENT_BYTES)
+
 typedef struct {
     rlmr_on_event on_event;
     void *self;
@@ -27,6 +29,8 @@ typedef struct {
     rlmr_json_parser *parser; /* NULL while the next event is searched for */
     int64_t at;               /* offset of what is parsed or searched next */
     int64_t fed;              /* offset of what the parser was given last */
+    int64_t floor;            /* from there on the file's bytes are at hand */
+    int64_t passed;           /* offset behind the last token taken */
     char last;                /* while searching: the last byte passed that is no blank */
     bool proving;             /* the parser stands at what may be an event */
     int64_t candidate;        /* the offset of that */
@@ -50,6 +54,22 @@ typedef struct {
 /* Offset behind the token at hand. */
 static int64_t token_end(const trace *self) {
     return self->fed + (int64_t)rlmr_json_parser_at(self->parser);
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Offset of the token that ends before `end`, the first behind those that were taken. */
+static int64_t token_start(const trace *self, int64_t end) {
+    int64_t start = self->passed < self->floor ? self->floor : self->passed;
+    rlmr_slice text = rlmr_input_from(self->input, start);
+    size_t at = 0;
+    while (at < text.bytes && (is_blank(text.text[at]) || text.text[at] == ',' || text.text[at] == ':')) {
+        at++;
+    }
+    start += (int64_t)at;
+    return start < end ? start : end - 1;
 }
 
 static rlmr_status tell(trace *self, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
@@ -77,11 +97,8 @@ static void begin_event(trace *self) {
 }
 
 static rlmr_status end_event(trace *self, rlmr_error *err) {
-    int64_t bytes = token_end(self) - self->event_start;
-    if (bytes > RLMR_LIMIT_EVENT_BYTES) {
-        return rlmr_error_set(err, RLMR_E_LIMIT,
-                              "an event of more than %d bytes" RLMR_LIMIT_TEXT(EVENT_BYTES),
-                              RLMR_LIMIT_EVENT_BYTES);
+    if (token_end(self) - self->event_start > RLMR_LIMIT_EVENT_BYTES) {
+        return rlmr_error_set(err, RLMR_E_LIMIT, TOO_LONG);
     }
     if (self->proving && !self->named) {
         return rlmr_error_set(err, RLMR_E_PARSE, "no event");
@@ -89,10 +106,9 @@ static rlmr_status end_event(trace *self, rlmr_error *err) {
     self->proving = false;
     rlmr_slice values[FIELDS];
     for (int field = 0; field < FIELDS; field++) {
-        values[field] = (rlmr_slice){.text = (const char *)self->text.data + self->start[field],
-                                     .bytes = self->length[field]};
-        if (self->length[field] == 0) {
-            values[field].text = "";
+        values[field] = (rlmr_slice){.text = "", .bytes = self->length[field]};
+        if (self->length[field] > 0) { /* else there may be no buffer, and nothing may be added to NULL */
+            values[field].text = (const char *)self->text.data + self->start[field];
         }
     }
 #define FIELD_SET(field, key) .field = values[FIELD_##field],
@@ -171,8 +187,7 @@ static rlmr_status before_array(trace *self, rlmr_json_kind kind, rlmr_slice tex
     return RLMR_OK;
 }
 
-static rlmr_status on_token(void *context, rlmr_json_kind kind, rlmr_slice text, int depth, rlmr_error *err) {
-    trace *self = context;
+static rlmr_status take_token(trace *self, rlmr_json_kind kind, rlmr_slice text, int depth, rlmr_error *err) {
     if (!self->in_array) {
         return before_array(self, kind, text, depth, err);
     }
@@ -187,10 +202,17 @@ static rlmr_status on_token(void *context, rlmr_json_kind kind, rlmr_slice text,
     } else if (kind == RLMR_JSON_OBJECT_END) {
         return end_event(self, err);
     } else if (kind != RLMR_JSON_ARRAY_END) {
-        return tell(self, token_end(self) - (kind == RLMR_JSON_ARRAY ? 1 : (int64_t)text.bytes), true,
-                    "an element that is no event object", err);
+        return tell(self, token_start(self, token_end(self)), true, "an element that is no event object",
+                    err);
     }
     return RLMR_OK;
+}
+
+static rlmr_status on_token(void *context, rlmr_json_kind kind, rlmr_slice text, int depth, rlmr_error *err) {
+    trace *self = context;
+    rlmr_status status = take_token(self, kind, text, depth, err);
+    self->passed = token_end(self);
+    return status;
 }
 
 static void close_parser(trace *self) {
@@ -210,25 +232,23 @@ static rlmr_status open_parser(trace *self, rlmr_error *err) {
 static rlmr_status open_at_candidate(trace *self, rlmr_error *err) {
     rlmr_slice opening = self->in_object ? RLMR_SLICE("{\"traceEvents\":[") : RLMR_SLICE("[");
     rlmr_status status = open_parser(self, err);
+    status = status == RLMR_OK ? rlmr_json_parser_feed(self->parser, opening, err) : status;
     self->proving = true;
     self->candidate = self->at;
-    return status == RLMR_OK ? rlmr_json_parser_feed(self->parser, opening, err) : status;
+    self->passed = self->at;
+    return status;
 }
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* Search from `offset` on. What lies before it counts as far as it is still there: for an event's bytes it is. */
-static void start_search(trace *self, int64_t offset, int64_t floor) {
+/* Search from `offset` on, with what lies before it as far as it is at hand: for an event's bytes it is. */
+static void start_search(trace *self, int64_t offset) {
     close_parser(self);
-    self->at = offset < floor ? floor : offset;
+    self->at = offset;
     self->last = '\0';
-    rlmr_slice before = rlmr_input_from(self->input, floor);
-    for (int64_t i = self->at - floor - 1; i >= 0 && self->last == '\0'; i--) {
+    self->event_start = -1;
+    rlmr_slice before = rlmr_input_from(self->input, self->floor);
+    for (int64_t i = offset - self->floor - 1; i >= 0 && self->last == '\0'; i--) {
         self->last = is_blank(before.text[i]) ? '\0' : before.text[i];
     }
-    self->event_start = -1;
 }
 
 static rlmr_status search(trace *self, rlmr_slice bytes, rlmr_error *err) {
@@ -260,47 +280,55 @@ static rlmr_status drop_candidate(trace *self, rlmr_error *err) {
     return RLMR_OK;
 }
 
-/* An error of the parser, met at self->at: told, then the next event is searched for. */
-static rlmr_status meet_error(trace *self, rlmr_error *trouble, int64_t floor, rlmr_error *err) {
-    bool salvageable = trouble->code == RLMR_E_PARSE || trouble->code == RLMR_E_LIMIT;
-    if (self->refused != RLMR_OK || !salvageable) {
-        return rlmr_error_set(err, trouble->code, "%s", trouble->message);
-    }
-    if (self->proving) {
-        return drop_candidate(self, err);
-    }
+/* The parser met an error, or an event is too long. */
+static bool is_salvageable(const trace *self, const rlmr_error *trouble) {
+    return self->refused == RLMR_OK && (trouble->code == RLMR_E_PARSE || trouble->code == RLMR_E_LIMIT);
+}
+
+/* An error of the parser, told; then the next event is searched for, from the token at fault on. */
+static rlmr_status meet_error(trace *self, const rlmr_error *trouble, rlmr_error *err) {
     bool inside = self->event_start >= 0;
-    int64_t fault = self->at - 1 < floor ? floor : self->at - 1; /* the last byte of the token at fault */
+    int64_t fault = token_start(self, self->at);
+    fault = fault < self->floor ? self->floor : fault;
     rlmr_slice rest = rlmr_input_from(self->input, fault);
     bool lost = inside || (self->in_array && rest.bytes > 0 && rest.text[0] == '{');
     rlmr_status status = tell(self, fault, lost, trouble->message, err);
     if (status == RLMR_OK) {
-        start_search(self, inside && fault <= self->event_start ? self->event_start + 1 : fault, floor);
+        start_search(self, inside && fault <= self->event_start ? self->event_start + 1 : fault);
     }
     return status;
 }
 
-/* Where an event that is too long is given up: the same place, however the file comes in pieces. */
-static bool too_long(trace *self, rlmr_error *trouble) {
-    if (self->event_start < 0 || self->at - self->event_start <= RLMR_LIMIT_EVENT_BYTES) {
-        return false;
+static bool is_too_long(const trace *self) {
+    return self->event_start >= 0 && self->at - self->event_start > RLMR_LIMIT_EVENT_BYTES;
+}
+
+/* The event is given up at the same byte however the file comes in pieces. */
+static rlmr_status give_up_event(trace *self, rlmr_error *err) {
+    rlmr_status status = tell(self, self->event_start, true, TOO_LONG, err);
+    if (status == RLMR_OK) {
+        start_search(self, self->event_start + RLMR_LIMIT_EVENT_BYTES);
     }
-    rlmr_error_clear(trouble);
-    (void)rlmr_error_set(trouble, RLMR_E_LIMIT, "an event of more than %d bytes" RLMR_LIMIT_TEXT(EVENT_BYTES),
-                         RLMR_LIMIT_EVENT_BYTES);
-    self->at = self->event_start + RLMR_LIMIT_EVENT_BYTES;
-    return true;
+    return status;
 }
 
 static rlmr_status parse(trace *self, rlmr_slice bytes, rlmr_error *err) {
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
-    int64_t floor = self->event_start >= 0 ? self->event_start : self->at;
+    self->floor = self->event_start >= 0 ? self->event_start : self->at;
     self->fed = self->at;
     rlmr_status status = rlmr_json_parser_feed(self->parser, bytes, &trouble);
     self->at += (int64_t)rlmr_json_parser_at(self->parser);
-    bool long_event = too_long(self, &trouble);
-    return status == RLMR_OK && !long_event ? RLMR_OK : meet_error(self, &trouble, floor, err);
+    if (status == RLMR_OK && !is_too_long(self)) {
+        return RLMR_OK;
+    }
+    if (status != RLMR_OK && !is_salvageable(self, &trouble)) {
+        return rlmr_error_set(err, status, "%s", trouble.message);
+    }
+    if (self->proving) {
+        return drop_candidate(self, err);
+    }
+    return is_too_long(self) ? give_up_event(self, err) : meet_error(self, &trouble, err);
 }
 
 /* All that is read and not yet parsed or searched. */
@@ -321,6 +349,9 @@ static rlmr_status finish(trace *self, bool told, rlmr_error *err) {
         rlmr_error_clear(&trouble);
         if (rlmr_json_parser_feed(self->parser, (rlmr_slice){0}, &trouble) == RLMR_OK) {
             break;
+        }
+        if (!is_salvageable(self, &trouble)) {
+            return rlmr_error_set(err, trouble.code, "%s", trouble.message);
         }
         if (self->proving) {
             status = drop_candidate(self, err);

@@ -38,6 +38,11 @@ def thousandth(value):
         return value
 
 
+def join_frames(frames):
+    """A call stack; none if no frame is known."""
+    return FRAME_END.join(frames) if any(frames) else ""
+
+
 class Database:
     """An open database; what is damaged in it is noted in `capture`."""
 
@@ -102,7 +107,7 @@ class Database:
                 lost.add(row["id"])
                 self.damaged(f"no string {row['stack']}")
             chains.setdefault(row["id"], []).append((row["stackDepth"], frame))
-        return {key: FRAME_END.join(frame for _, frame in sorted(frames, key=lambda f: f[0]))
+        return {key: join_frames([frame for _, frame in sorted(frames, key=lambda f: f[0])])
                 for key, frames in chains.items()}
 
     def events(self):
