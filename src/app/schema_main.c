@@ -1,4 +1,5 @@
 /** Prints the schema page of the manual from the descriptors; docs/schema.md is its output. */
+#include "rlmr/limits.h"
 #include "rlmr/mapper.h"
 
 #include <stdio.h>
@@ -39,6 +40,14 @@ static void print_table(const rlmr_schema *schema) {
     }
 }
 
+static void print_limits(void) {
+    printf("\n## Limits\n\n"
+           "How much of a hostile file is believed; real data meets none of these.\n\n"
+           "| limit | value | what is counted |\n|---|---|---|\n");
+#define PRINT_LIMIT(name, value, meaning) printf("| %s | %d | %s |\n", #name, RLMR_LIMIT_##name, meaning);
+    RLMR_LIMITS(PRINT_LIMIT)
+}
+
 int main(void) {
     printf("# Schema\n\n"
            "The tables of the output file, generated from the program's descriptors. Every table is an HDF5 "
@@ -50,5 +59,6 @@ int main(void) {
     for (int table = 0; table < RLMR_TABLE_COUNT; table++) {
         print_table(rlmr_table_schemas[table]);
     }
+    print_limits();
     return 0;
 }

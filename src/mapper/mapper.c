@@ -60,7 +60,7 @@ typedef struct {
     rlmr_memory *memory;
     rlmr_profiler_db *db; /* NULL if it is not there, not needed or not readable */
     rlmr_file_damage db_damage;
-    rlmr_damage db_errors; /* goes there */
+    rlmr_damage db_errors;           /* goes there */
     rlmr_file_damage *events_damage; /* of the file that the events come from */
 } job;
 
