@@ -284,16 +284,53 @@ else
 fi
 
 # --- Killed -------------------------------------------------------------------------------------------------
-# No handler runs, so a temporary may stay; but nothing hangs, and nothing has the target's name.
-for victim in 0 1; do
-    park 2 -o "$out/new.h5"
-    end_process KILL "${pids[victim]}"
-    await_job "${pids[@]}"
-    exec 7>&-
-    check "SIGKILL of process $victim of 2: the job fails (exit code $exit_code)" test "$exit_code" -ne 0
-    check "SIGKILL of process $victim of 2: no output" test ! -e "$out/new.h5"
-    find "$out" -name '.*.tmp' -delete
+# No handler runs, so a temporary may stay; but nothing hangs, and nothing has the target's name. Process 0 or another, at each
+# stage: while the inputs are searched for, while files are read, and while rows are gathered and written.
+mkdir -p "$work/wide/actor"
+for n in {1..60}; do
+    copy=$work/wide/actor/wide_${n}_ascend_pt
+    mkdir -p "$copy/$data"
+    echo '{}' >"$copy/profiler_info_$n.json"
+    "$python" -c 'import sys
+print(sys.argv[1])
+for i in range(4000): print(f"aten::add,8.5,{1736408883694624 + 97 * i}.{i % 1000:03},,,,,1.5,2.5,3.5,,,,6,NPU:0")' \
+        "$csv_header" >"$copy/$data/operator_memory.csv"
 done
+
+come_to() { # STAGE
+    case $1 in
+    searches) ;;
+    reads)
+        feed "$work/long"
+        await "$patience_s" has_read_much || failed "it does not read"
+        ;;
+    writes)
+        feed "$work/wide"
+        await "$patience_s" writes_rows || failed "it does not write"
+        ;;
+    esac
+}
+
+writes_rows() { (($(find "$out" -name '.*.tmp' -printf '%s\n') > 100000)); }
+
+for stage in searches reads writes; do
+    [[ $stage != writes ]] || export RLMR_MESSAGE_BYTES=64 # so that it takes a while
+    for victim in 0 1; do
+        for signal in KILL TERM; do
+            park 2 -o "$out/new.h5"
+            come_to "$stage"
+            check "np 2, while it $stage: process $victim is there for SIG$signal" is_running "${pids[victim]}"
+            end_process "$signal" "${pids[victim]}"
+            await_job "${pids[@]}"
+            exec 7>&-
+            check "SIG$signal of process $victim of 2, while it $stage: the job fails (exit code $exit_code)" test "$exit_code" -ne 0
+            check "SIG$signal of process $victim of 2, while it $stage: no output" test ! -e "$out/new.h5"
+            [[ $signal == TERM ]] || find "$out" -name '.*.tmp' -delete
+            check_empty "SIG$signal of process $victim of 2, while it $stage"
+        done
+    done
+done
+unset RLMR_MESSAGE_BYTES
 park 1 -o "$out/new.h5"
 end_process KILL "$job"
 await_job 2>/dev/null
