@@ -10,6 +10,14 @@
 
 #define BETWEEN_FRAMES RLMR_SLICE(";\r\n")
 
+/* Of the frames of one chain. */
+#define FRAMES_BYTES_MAX ((size_t)4 * RLMR_LIMIT_STRING_BYTES)
+
+/* Of the frames that are remembered, so that the next chain of the same is quick. */
+#define KNOWN_BYTES_MAX ((size_t)128 << 20)
+
+enum { FRAME_NUMBER, FRAME_TEXT, FRAME_OTHER };
+
 static const char table[] = "PYTORCH_CALLCHAINS";
 
 typedef struct {
@@ -28,11 +36,12 @@ typedef struct {
     int64_t id;    /* of it */
     int64_t depth; /* of its last frame */
     uint64_t rows;
-    int64_t rowid; /* of the last one */
-    rlmr_bytes text;
-    uint64_t frames;
-    bool any_text;     /* one of its frames is known */
-    bool too_large;    /* for the limit STRING_BYTES */
+    int64_t rowid;           /* of the last one */
+    rlmr_bytes frames;       /* of the chain, each a kind and a number or text */
+    rlmr_bytes text;         /* of the chain */
+    rlmr_symtab *known;      /* frames of chains that had their texts looked up */
+    rlmr_bytes known_stacks; /* the stack of each, from number 1 */
+    size_t known_bytes;
     size_t text_bytes; /* of all distinct stacks */
     uint64_t unknown_frames;
     uint64_t left_out_large; /* stacks, and why */
@@ -43,37 +52,80 @@ typedef struct {
 static void begin_chain(reader *self, int64_t id) {
     self->in_chain = true;
     self->id = id;
-    self->frames = 0;
-    self->any_text = false;
-    self->too_large = false;
-    rlmr_bytes_clear(&self->text);
+    rlmr_bytes_clear(&self->frames);
 }
 
+/* Frames stay numbers until their stack proves to be a new one; most are not. A chain of more than the limit is
+ * over the limit of a stack too. */
 static rlmr_status add_frame(reader *self) {
     char scratch[RLMR_SQLITE_NUMBER_BYTES];
     rlmr_slice cell;
-    rlmr_slice frame = RLMR_SLICE("");
-    bool found = false;
+    rlmr_error *err = self->file->err;
     int type = sqlite3_column_type(self->statement, 1);
-    rlmr_status status = rlmr_sqlite_scan_value(self->file, self->statement, 1, scratch, &cell);
-    if (status == RLMR_OK) {
-        bool is_text = type == SQLITE_TEXT || type == SQLITE_BLOB;
-        status = rlmr_string_ids_text(self->strings, cell, is_text, &frame, &found);
-    }
-    if (status != RLMR_OK) {
-        return status;
-    }
-    self->unknown_frames += !found;
-    self->any_text = self->any_text || frame.bytes > 0;
-    rlmr_slice between = self->frames++ == 0 ? RLMR_SLICE("") : BETWEEN_FRAMES;
-    self->too_large =
-        self->too_large || between.bytes + frame.bytes > RLMR_LIMIT_STRING_BYTES - self->text.bytes;
-    if (self->too_large) {
+    rlmr_status status;
+    if (self->frames.bytes > FRAMES_BYTES_MAX) {
         return RLMR_OK;
     }
-    status = rlmr_bytes_append(&self->text, between.text, between.bytes, self->file->err);
-    return status == RLMR_OK ? rlmr_bytes_append(&self->text, frame.text, frame.bytes, self->file->err)
+    if (type == SQLITE_INTEGER) {
+        status = rlmr_bytes_append_u32(&self->frames, FRAME_NUMBER, err);
+        int64_t number = sqlite3_column_int64(self->statement, 1);
+        return status == RLMR_OK ? rlmr_bytes_append_i64(&self->frames, number, err) : status;
+    }
+    bool is_text = type == SQLITE_TEXT || type == SQLITE_BLOB;
+    status = rlmr_sqlite_scan_value(self->file, self->statement, 1, scratch, &cell);
+    status = status == RLMR_OK ? rlmr_bytes_append_u32(&self->frames, is_text ? FRAME_TEXT : FRAME_OTHER, err)
+                               : status;
+    return status == RLMR_OK ? rlmr_bytes_append_slice(&self->frames, cell, err) : status;
+}
+
+static rlmr_status take_frame(reader *self, rlmr_reader *frames, rlmr_slice *frame, bool *found) {
+    uint32_t kind;
+    int64_t number;
+    rlmr_slice cell;
+    rlmr_error *err = self->file->err;
+    rlmr_status status = rlmr_reader_u32(frames, &kind, err);
+    if (status == RLMR_OK && kind == FRAME_NUMBER) {
+        status = rlmr_reader_i64(frames, &number, err);
+        return status == RLMR_OK ? rlmr_string_ids_find(self->strings, number, frame, found) : status;
+    }
+    status = status == RLMR_OK ? rlmr_reader_slice(frames, &cell, err) : status;
+    return status == RLMR_OK ? rlmr_string_ids_text(self->strings, cell, kind == FRAME_TEXT, frame, found)
                              : status;
+}
+
+/* Join the texts of the chain's frames. `whole`: each has one, and the stack is within the limit. */
+static rlmr_status join_frames(reader *self, bool *whole) {
+    rlmr_reader frames = {.data = self->frames.data, .bytes = self->frames.bytes};
+    rlmr_slice frame;
+    bool found;
+    bool any_text = false;
+    bool too_large = self->frames.bytes > FRAMES_BYTES_MAX;
+    uint64_t unknown = 0;
+    rlmr_status status = RLMR_OK;
+    rlmr_bytes_clear(&self->text);
+    while (status == RLMR_OK && !too_large && frames.at < frames.bytes) {
+        rlmr_slice between = frames.at == 0 ? RLMR_SLICE("") : BETWEEN_FRAMES;
+        status = take_frame(self, &frames, &frame, &found);
+        if (status != RLMR_OK) {
+            return status;
+        }
+        unknown += !found;
+        any_text = any_text || frame.bytes > 0;
+        too_large = between.bytes + frame.bytes > RLMR_LIMIT_STRING_BYTES - self->text.bytes;
+        if (!too_large) {
+            status = rlmr_bytes_append(&self->text, between.text, between.bytes, self->file->err);
+            status = status == RLMR_OK
+                         ? rlmr_bytes_append(&self->text, frame.text, frame.bytes, self->file->err)
+                         : status;
+        }
+    }
+    if (too_large || !any_text) {
+        rlmr_bytes_clear(&self->text);
+    }
+    self->left_out_large += too_large;
+    self->unknown_frames += unknown;
+    *whole = unknown == 0 && !too_large;
+    return status;
 }
 
 /* The number of the stack in texts; 0, the empty text, if it is over a limit. */
@@ -95,15 +147,40 @@ static rlmr_status keep_stack(reader *self, rlmr_slice stack, uint32_t *id) {
     return rlmr_symtab_intern(texts, stack, id, self->file->err);
 }
 
+/* The next chain of the same frames will be that stack. */
+static rlmr_status remember(reader *self, rlmr_slice frames, uint32_t stack) {
+    uint32_t unused;
+    if (rlmr_symtab_count(self->known) > RLMR_LIMIT_STACKS ||
+        frames.bytes > KNOWN_BYTES_MAX - self->known_bytes) {
+        return RLMR_OK;
+    }
+    self->known_bytes += frames.bytes;
+    rlmr_status status = rlmr_symtab_intern(self->known, frames, &unused, self->file->err);
+    return status == RLMR_OK ? rlmr_bytes_append_u32(&self->known_stacks, stack, self->file->err) : status;
+}
+
+static rlmr_status new_stack(reader *self, rlmr_slice frames, uint32_t *stack) {
+    bool whole = false;
+    rlmr_status status = join_frames(self, &whole);
+    if (status != RLMR_OK) {
+        return status;
+    }
+    rlmr_slice text = {.text = (const char *)self->text.data, .bytes = self->text.bytes};
+    status = keep_stack(self, text, stack);
+    whole = whole && rlmr_slice_equal(rlmr_symtab_text(self->out->texts, *stack), text);
+    return status == RLMR_OK && whole ? remember(self, frames, *stack) : status;
+}
+
 static rlmr_status end_chain(reader *self) {
     chain ended = {.id = self->id};
-    rlmr_slice stack = {.text = (const char *)self->text.data,
-                        .bytes = self->any_text ? self->text.bytes : 0};
+    rlmr_slice frames = {.text = (const char *)self->frames.data, .bytes = self->frames.bytes};
+    uint32_t known;
     rlmr_status status = RLMR_OK;
-    if (self->too_large) {
-        self->left_out_large++;
+    if (rlmr_symtab_find(self->known, frames, &known)) {
+        /* Its number 0 is the empty text, which is no stack. */
+        memcpy(&ended.stack, self->known_stacks.data + (known - 1) * sizeof ended.stack, sizeof ended.stack);
     } else {
-        status = keep_stack(self, stack, &ended.stack);
+        status = new_stack(self, frames, &ended.stack);
     }
     return status == RLMR_OK ? rlmr_bytes_append(&self->out->chains, &ended, sizeof ended, self->file->err)
                              : status;
@@ -178,13 +255,19 @@ static rlmr_status tell_damage(reader *self) {
 
 static rlmr_status read_from(reader *self, const char *sql, uint64_t rows_max) {
     rlmr_status status = rlmr_symtab_open(&self->out->texts, self->file->err);
+    status = status == RLMR_OK ? rlmr_symtab_open(&self->known, self->file->err) : status;
     status = status == RLMR_OK ? rlmr_sqlite_file_prepare(self->file, table, sql, &self->statement) : status;
     if (status == RLMR_OK && self->statement != NULL) {
         (void)sqlite3_bind_int64(self->statement, 1, (int64_t)rows_max);
         status = read_rows(self);
     }
     (void)sqlite3_finalize(self->statement);
+    rlmr_symtab_close(self->known);
+    rlmr_bytes_release(&self->known_stacks);
+    rlmr_bytes_release(&self->frames);
+    rlmr_bytes_release(&self->text);
     self->statement = NULL;
+    self->known = NULL;
     return status;
 }
 
@@ -204,7 +287,6 @@ static rlmr_status read_frames(reader *self, bool has_depth) {
     }
     uint64_t rows = self->rows;
     rlmr_call_chains_close(self->out);
-    rlmr_bytes_release(&self->text);
     *self = (reader){.file = self->file, .strings = self->strings, .out = self->out, .sorted = true};
     (void)snprintf(sql, sizeof sql,
                    "SELECT id, stack, depth, place FROM (SELECT id, stack, %s AS depth, _rowid_ AS place "
@@ -225,7 +307,6 @@ rlmr_status rlmr_call_chains_open(rlmr_sqlite_file *file, rlmr_string_ids *strin
     }
     status = read_frames(&state, columns[2].present);
     out->present = true;
-    rlmr_bytes_release(&state.text);
     return status == RLMR_OK ? tell_damage(&state) : status;
 }
 

@@ -457,7 +457,7 @@ static void test_frames_of_the_same_depth_stay_in_rowid_order(void) {
               "INSERT INTO PYTORCH_CALLCHAINS VALUES (0, 13), (0, 12), (0, 11)",
           EVENTS, wanted);
     check(ONE "CREATE TABLE PYTORCH_CALLCHAINS (id, stack, stackDepth);"
-              "INSERT INTO PYTORCH_CALLCHAINS VALUES (0, 11, 'last'), (0, 12, 2), (0, 13, NULL)",
+              "INSERT INTO PYTORCH_CALLCHAINS VALUES (0, 11, 'last'), (0, 13, NULL), (0, 12, 2)",
           EVENTS, wanted);
 }
 
@@ -476,6 +476,22 @@ static void test_frames_and_stacks_that_are_not_there_are_counted(void) {
           "5:<aten::add><><><><><><><><f.py(1): f>\n6:<aten::add><><><><><><><><;\r\nf.py(1): f>\n"
           "damage: 2 names of PYTORCH_API are not in STRING_IDS\n"
           "damage: 2 call stacks of PYTORCH_API are not in PYTORCH_CALLCHAINS\n7 events\n");
+}
+
+/* A chain of the same frames as one before it, of numbers or not, has the same stack. */
+static void test_chains_of_the_same_frames_are_the_same_stack(void) {
+    check(STRINGS API
+          "CREATE TABLE PYTORCH_CALLCHAINS (id, stack, stackDepth);"
+          "INSERT INTO PYTORCH_CALLCHAINS VALUES (0, 11, 0), (0, 12, 1), (1, 12, 0), (1, 11, 1), (2, 11, 0), "
+          "(2, 12, 1), (3, 11.0, 0), (3, '12', 1), (4, '11', 0), (4, 12, 1), (5, 12, 0), (5, 11, 1), "
+          "(6, 11.0, 0), (6, '12', 1), (7, 99, 0), (8, 99, 0);"
+          "INSERT INTO PYTORCH_API (callchainId) VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8);",
+          EVENTS,
+          "damage: 2 frames of PYTORCH_CALLCHAINS are not in STRING_IDS\n"
+          "0:<><><><><><><><><f.py(1): f;\r\ng.py(2): g>\n1:<><><><><><><><><g.py(2): g;\r\nf.py(1): f>\n"
+          "2:<><><><><><><><><f.py(1): f;\r\ng.py(2): g>\n3:<><><><><><><><><f.py(1): f;\r\n12>\n"
+          "4:<><><><><><><><><11;\r\ng.py(2): g>\n5:<><><><><><><><><g.py(2): g;\r\nf.py(1): f>\n"
+          "6:<><><><><><><><><f.py(1): f;\r\n12>\n7:<><><><><><><><><>\n8:<><><><><><><><><>\n9 events\n");
 }
 
 static void test_without_call_chains_there_are_no_stacks(void) {
@@ -1393,6 +1409,7 @@ CU_TestInfo rlmr_tests_profiler_db[] = {
     {"frames of the same depth stay in rowid order", test_frames_of_the_same_depth_stay_in_rowid_order},
     {"frames and stacks that are not there are counted",
      test_frames_and_stacks_that_are_not_there_are_counted},
+    {"chains of the same frames are the same stack", test_chains_of_the_same_frames_are_the_same_stack},
     {"without call chains there are no stacks", test_without_call_chains_there_are_no_stacks},
     {"missing tables are absent", test_missing_tables_are_absent},
     {"views and virtual tables are no tables", test_views_and_virtual_tables_are_no_tables},
