@@ -100,11 +100,10 @@ class Database:
 
     def call_chains(self):
         """The call stacks by id."""
-        chains, lost = {}, set()
+        chains = {}
         for row in self.rows("PYTORCH_CALLCHAINS", ("id", "stack", "stackDepth")):
             frame, known = self.text(row["stack"])
             if not known:
-                lost.add(row["id"])
                 self.damaged(f"no string {row['stack']}")
             chains.setdefault(row["id"], []).append((row["stackDepth"], frame))
         return {key: join_frames([frame for _, frame in sorted(frames, key=lambda f: f[0])])

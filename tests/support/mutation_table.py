@@ -164,6 +164,12 @@ def between_events():
         yield on_trace(f"{data!r} between events", before(data), "partial")
     yield on_trace("no comma between events", gap(b" "), "partial", skipped=1)
     yield on_trace("nothing between events", gap(b""), "partial", skipped=1)
+    # the text at fault reaches into the next event, which counts all the same
+    yield on_trace("a quote between events", gap(b'" , '), "partial")
+    yield on_trace("a quote in place of a comma", gap(b' "x, '), "partial")
+    for key in (b'"ts""', b'"ts" "'):
+        yield on_trace(f"{key!r} as the end of an event", lambda b, k=key: b.with_event(
+            b.event("unwanted", "first"), b'{"ph": "X", ' + k + b": 0}"), "partial", skipped=1)
     yield on_trace("a colon between events", gap(b": "), "partial")
     yield on_trace("the array ends too early", gap(b"], "), "partial")
     yield on_trace("a hole of zero bytes", hole, "partial", skipped=1)

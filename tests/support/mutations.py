@@ -171,8 +171,11 @@ def check(root, path):
 
 def run(binary, arguments):
     """(exit code, lines on stderr, most memory in 10^6 bytes) of a run."""
-    environment = {**os.environ, "OMPI_MCA_btl": "self", "OMPI_MCA_pml": "ob1"}       # one process needs no more
-    with tempfile.NamedTemporaryFile("r") as memory:
+    with tempfile.NamedTemporaryFile("r") as memory, tempfile.TemporaryDirectory() as session:
+        # One process needs no more; runs that begin and end at once must not share Open MPI's directory, or its
+        # start may fail.
+        environment = {**os.environ, "OMPI_MCA_btl": "self", "OMPI_MCA_pml": "ob1",
+                       "OMPI_MCA_orte_tmpdir_base": session}
         # by a process of its own: what a process has held before it becomes another one counts as that one's
         command = [sys.executable, "-S", MEASURE, memory.name, "timeout", "-k", "5", PATIENCE_S, binary, "-q"]
         done = subprocess.run([*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -190,7 +193,7 @@ def check_strict(run_program, directory, mutation):
     if code != 1 or left:
         yield f"--strict: exit code {code}, files {left}, {lines[-1:]}"
     if len(errors) != 1 or f"error: --strict: capture {directory} is {mutation.status}: " not in errors[0]:
-        yield f"--strict: errors {errors}"
+        yield f"--strict: errors {errors}, exit code {code}, {lines[-8:]}"
     elif not re.search(mutation.message, errors[0]):
         yield f"--strict: {errors[0]!r} does not match {mutation.message!r}"
 
