@@ -51,6 +51,10 @@ static rlmr_status refill(cursor *at, rlmr_error *err) {
     rlmr_status status = at->source->next(at->source->self, &no_reply, &at->block, err);
     if (status == RLMR_OK && at->block.bytes > 0) {
         status = rlmr_rows_decode(at->rows, at->block.data, at->block.bytes, err);
+        if (status == RLMR_OK && at->rows->rows == 0) {
+            /* It would pass for the end of the run, and what follows be lost in silence. */
+            status = rlmr_error_set(err, RLMR_E_PARSE, "a block without rows of %s", at->rows->schema->name);
+        }
     }
     return status;
 }

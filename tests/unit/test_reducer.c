@@ -707,6 +707,16 @@ static void test_a_block_of_rows_that_is_none_is_refused(void) {
     close_job(&job);
 }
 
+static void test_a_block_without_rows_does_not_pass_for_the_end(void) {
+    static const uint32_t no_rows = 0;
+    rlmr_bytes block = {0};
+    recorder out = {.fail_at = NEVER};
+    CU_ASSERT_EQUAL(rlmr_bytes_append_u32(&block, no_rows, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(merge_canned_rows(&block, 1, &out), RLMR_E_PARSE);
+    release_recorder(&out);
+    rlmr_bytes_release(&block);
+}
+
 static void test_rows_in_a_block_keep_to_their_limits(void) {
     size_t row_bytes = rlmr_schema_row_bytes(&schema);
     CU_ASSERT_EQUAL(row_bytes, 36);
@@ -790,6 +800,7 @@ CU_TestInfo rlmr_tests_reducer[] = {
     {"a sink that fails where a block ends is no read past it",
      test_a_sink_that_fails_where_a_block_ends_is_no_read_past_it},
     {"a block of rows that is none is refused", test_a_block_of_rows_that_is_none_is_refused},
+    {"a block without rows does not pass for the end", test_a_block_without_rows_does_not_pass_for_the_end},
     {"rows in a block keep to their limits", test_rows_in_a_block_keep_to_their_limits},
     {"a heap gives its items in order", test_a_heap_gives_its_items_in_order},
     {"an item that has grown sinks", test_an_item_that_has_grown_sinks},
