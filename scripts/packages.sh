@@ -12,6 +12,7 @@ packages_run=(python3-h5py python3-pandas hdf5-tools)
 packages_test=(
     python3-ijson python3-anndata python3-numpy
     clang-format-14 clang-tidy-14 cppcheck shellcheck mandoc
+    clang-14 libclang-rt-14-dev llvm-14 # tests/fuzz/run.sh
     slurm-wlm munge
 )
 

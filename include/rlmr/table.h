@@ -13,8 +13,11 @@
 
 #include "rlmr/symtab.h"
 
-/** Rows of one block in memory, of one sink call, and of one chunk of the HDF5 file. */
+/** Rows of one block in memory, of one sink call, and of one chunk of the HDF5 file. A build for fuzzing has few, so that
+ *  small inputs fill blocks. */
+#ifndef RLMR_BLOCK_ROWS
 #define RLMR_BLOCK_ROWS 65536
+#endif
 
 typedef enum { RLMR_TYPE_I64, RLMR_TYPE_I32, RLMR_TYPE_U8, RLMR_TYPE_F64, RLMR_TYPE_TEXT } rlmr_type;
 typedef enum { RLMR_STORED, RLMR_HIDDEN } rlmr_storage;

@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+"""Write the seeds of the fuzz targets: small inputs made by hand and by gen_job.py.   usage: seed.py CORPUS_DIR
+
+Files found by fuzzing lie beside them and are left alone. The bytes depend on nothing but this file and gen_job.py.
+"""
+import os
+import random
+import struct
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+sys.dont_write_bytecode = True
+import gen_job  # noqa: E402  (its path is known only now)
+
+
+def text(value):
+    """A text on the wire."""
+    data = value if isinstance(value, bytes) else value.encode()
+    return struct.pack("<Q", len(data)) + data
+
+
+# ------------------------------------------------------------------------------------ wire
+
+def wire_capture(number, role, path, stamp, message, files):
+    numbers = [number, number - 1, number % 3, number % 4, 5, 6, 7, 8, 9, 10, 11, -1]
+    data = struct.pack("<12q", *numbers) + b"".join(text(t) for t in (role, path, stamp, message))
+    for kind in range(9):
+        state, size, name = files.get(kind, (0, -1, ""))
+        data += struct.pack("<Iq", state, size) + text(name)
+    return data
+
+
+def wire_block(run, rows, data):
+    return struct.pack("<BBH", run, rows, len(data)) + data
+
+
+def wire_texts(run, *texts):
+    data = b"".join(text(t) for t in texts)
+    return struct.pack("<BH", run, len(data)) + data
+
+
+def wire():
+    """Seeds of fuzz_wire by name."""
+    one = wire_capture(0, "actor", "a_ascend_pt", "20250109143043123", "", {2: (3, 12345, "/x/trace_view.json")})
+    two = wire_capture(2, "评论家", b"odd\xff\n_ascend_pt", "", "cut at byte 7", {k: (1, k, f"/f{k}") for k in range(9)})
+    rng = random.Random(1)
+    noise = bytes(rng.randrange(256) for _ in range(400))
+    keys = b"".join(struct.pack("<q", k) for k in (1, 2, 3, 3, 4, 5, 6, 7))
+    yield "share_empty", b"\0"
+    yield "share_one", b"\0" + one
+    yield "share_two", b"\0" + one + two
+    yield "share_cut", b"\0" + one + two[:-5]
+    yield "share_long_text", b"\0" + struct.pack("<12q", *range(12)) + struct.pack("<Q", 2**63) + b"x"
+    yield "share_bad_status", b"\0" + struct.pack("<12q", 0, 0, 0, 9, *range(8)) + bytes(140)
+    yield "share_bad_state", b"\0" + struct.pack("<12q", *range(3), 0, *range(8)) + bytes(32) + b"\x09" + bytes(180)
+    for kind, name in ((1, "captures"), (2, "events")):
+        head = bytes([kind])
+        yield f"{name}_none", head + b"\0"
+        yield f"{name}_sorted", head + b"\1" + wire_block(0, 8, keys) + wire_block(1, 8, keys) + wire_block(0, 1, b"\x09")
+        yield f"{name}_noise", head + b"\3" + b"".join(wire_block(r, 1 + r, noise[r:]) for r in (0, 1, 2, 3, 2, 1))
+        yield f"{name}_too_many", head + b"\0" + wire_block(0, 9, keys)
+        yield f"{name}_short", head + b"\0" + wire_block(0, 2, keys) + wire_block(0, 0, b"\1\0\0\0half a row")
+        yield f"{name}_no_rows", head + b"\0" + wire_block(0, 0, bytes(4)) + wire_block(0, 2, keys)
+    yield "texts_none", b"\3\0"
+    yield "texts_one", b"\3\0" + wire_texts(0, "", "a", "aa") + wire_texts(0, "b")
+    yield "texts_shared", b"\3\2" + wire_texts(0, "a", "c") + wire_texts(1, "a", "b") + wire_texts(2, "c") + wire_texts(1, "c")
+    yield "texts_unsorted", b"\3\1" + wire_texts(0, "b", "a") + wire_texts(1, "c")
+    yield "texts_cut", b"\3\0" + wire_texts(0, "a", "b")[:-1] + b"\0\0\1"
+    yield "texts_long", b"\3\0\0\x09\0" + struct.pack("<Q", 2**64 - 1) + b"x"
+    yield "codes_all", b"\4\3" + struct.pack("<4I", 0, 2, 5, 2**32 - 1)
+    yield "codes_few", b"\4\3" + struct.pack("<3I", 0, 2, 5)
+    yield "codes_none", b"\4\0"
+
+
+# ------------------------------------------------------------------------------------ datamap
+
+def job_files(seed):
+    """The files of a small job of gen_job.py: path and content, by path."""
+    with tempfile.TemporaryDirectory() as folder:
+        for index, capture in enumerate(gen_job.CAPTURES):
+            parent, name, info, role, trace, table = capture
+            rng = random.Random(f"{seed} {index}")
+            gen_job.write_capture(os.path.join(folder, parent, name), info, role, trace, table, rng, 1)
+        for path, _, names in sorted(os.walk(folder)):
+            for name in sorted(names):
+                with open(os.path.join(path, name), "rb") as stream:
+                    yield os.path.relpath(os.path.join(path, name), folder), stream.read()
+
+
+def datamap():
+    """Seeds of fuzz_datamap by name: the captures of a job, and those that have something odd."""
+    captures = {}
+    for path, content in job_files(1):
+        capture, rest = path.split("_ascend_pt/")
+        rest = rest.replace("ASCEND_PROFILER_OUTPUT/", ">")
+        if "/" in rest:
+            rest, content = rest.split("/")[0] + "/", b""
+        captures.setdefault(capture, []).append((rest, content if "profiler_" in rest else content[:20]))
+    for number, (capture, entries) in enumerate(captures.items()):
+        parent, name = capture.rsplit("/", 1)
+        pieces = [parent.split("/")[-1].encode(), name.encode()]
+        for entry, content in entries:
+            pieces += [entry.encode(), content]
+        yield f"job_{number:02d}", b"\n--\n".join(pieces)
+    odd = {
+        "nothing": [],
+        "two_ranks": [("profiler_info_1.json", b"{}"), ("profiler_info_2.json", b"{}"), (">trace_view.json", b"[]")],
+        "two_infos": [("profiler_info.json", b'{"rank_id": 3}'), ("profiler_info_2.json", b"{}")],
+        "rank_text": [("profiler_info.json", b'{"rank_id": "12"}')],
+        "rank_huge": [("profiler_info.json", b'{"rank_id": 2147483648}'), ("profiler_info_99999999999.json", b"")],
+        "rank_negative": [("profiler_info.json", b'{"rank_id": -1}')],
+        "rank_deep": [("profiler_info.json", b'{"a": {"rank_id": 1}, "rank_id": [1], "rank_id": 7}')],
+        "rank_array": [("profiler_info.json", b"[1]")],
+        "bomb": [("profiler_info.json", b'{"a":' + b"[" * 130)],
+        "cut": [("profiler_info.json", b'{"rank_id": 5'), ("profiler_metadata.json", b'{"role": "act')],
+        "role_bytes": [("profiler_info_0.json", b"{}"), ("profiler_metadata.json", b'{"role": "\xff\\u0000\\ud800x"}')],
+        "role_empty": [("profiler_info_0.json", b"{}"), ("profiler_metadata.json", b'{"role": ""}')],
+        "role_number": [("profiler_info_0.json", b"{}"), ("profiler_metadata.json", b'{"role": 5}')],
+        "folders": [("profiler_info_0.json/", b""), ("profiler_metadata.json/", b""), (">trace_view.json/", b""),
+                    (">operator_memory.csv/", b"")],
+        "links": [("@profiler_info_0.json", b"nowhere"), ("@profiler_metadata.json", b"profiler_info_0.json"),
+                  (">@trace_view.json", b"/dev/zero"), (">@trace_view.json.gz", b"../x"), ("x", b"[]"),
+                  (">@operator_memory.csv", b"operator_memory.csv"), ("@ASCEND_PROFILER_OUTPUT", b".")],
+        "databases": [("profiler_info_0.json", b"{}"), (">ascend_pytorch_profiler_0.db", b"x"), (">analysis.db", b"y"),
+                      (">ascend_pytorch_profiler.db", b"z"), (">ascend_pytorch_profiler_.db", b"z")],
+        "linked_output": [("profiler_info_0.json", b"{}"), ("data/", b""), ("@ASCEND_PROFILER_OUTPUT", b"data")],
+        "output_is_file": [("profiler_info_0.json", b"{}"), ("ASCEND_PROFILER_OUTPUT", b"no directory")],
+    }
+    stamps = ("20250109_143044", "h_1_20250109143043123", "12345678901234", "123456789012345678_1", "", "\u8bad_\u7ec3")
+    for number, (name, entries) in enumerate(odd.items()):
+        pieces = [b"parent \xff" if name == "role_empty" else b"parent", stamps[number % len(stamps)].encode()]
+        for entry, content in entries:
+            pieces += [entry.encode(), content]
+        yield name, b"\n--\n".join(pieces)
+
+
+TARGETS = {"datamap": datamap, "wire": wire}
+
+
+def main():
+    for target, seeds in TARGETS.items():
+        folder = os.path.join(sys.argv[1], target)
+        os.makedirs(folder, exist_ok=True)
+        for name, data in seeds():
+            with open(os.path.join(folder, name), "wb") as stream:
+                stream.write(data)
+
+
+if __name__ == "__main__":
+    main()
