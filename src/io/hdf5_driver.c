@@ -102,8 +102,12 @@ static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr
     (void)flags;
     (void)max_address;
     rlmr_hdf5_driver *const *driver = H5Pget_driver_info(access);
-    open_file *file = driver == NULL ? NULL : calloc(1, sizeof *file);
+    if (driver == NULL) {
+        return NULL;
+    }
+    open_file *file = calloc(1, sizeof *file);
     if (file == NULL) {
+        (*driver)->first_errno = ENOMEM; /* HDF5 would only say that it cannot open the file */
         return NULL;
     }
     file->driver = *driver;
