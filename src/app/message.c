@@ -8,13 +8,17 @@
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
+static bool is_control(unsigned char byte) {
+    return byte < 0x20 || byte == 0x7f;
+}
+
 /* The text with control bytes shown as \xNN; owned by the caller, NULL without memory. */
 static char *make_safe(const char *text) {
     char *safe = malloc(4 * strlen(text) + 1);
     char *end = safe;
     for (const char *c = text; safe != NULL && *c != '\0'; c++) {
         unsigned char byte = (unsigned char)*c;
-        if (byte < 0x20 || byte == 0x7f) {
+        if (is_control(byte)) {
             end += sprintf(end, "\\x%02x", byte);
         } else {
             *end++ = *c;
@@ -26,10 +30,16 @@ static char *make_safe(const char *text) {
     return safe;
 }
 
+/* Byte by byte, since a list that lacked a text for want of memory would be wrong in silence. */
 void rlmr_message_put(FILE *stream, const char *text) {
-    char *safe = make_safe(text);
-    (void)fputs(safe == NULL ? "(no memory for the text)" : safe, stream);
-    free(safe);
+    for (const char *c = text; *c != '\0'; c++) {
+        unsigned char byte = (unsigned char)*c;
+        if (is_control(byte)) {
+            (void)fprintf(stream, "\\x%02x", byte);
+        } else {
+            (void)putc(byte, stream);
+        }
+    }
 }
 
 void rlmr_message(int verbosity, rlmr_level level, const char *format, ...) {
