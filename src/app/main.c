@@ -31,7 +31,9 @@ static int refuse_usage(const rlmr_error *err) {
         return 0; /* a launcher ends all when one fails: process 0 must live to say what is wrong, and fail */
     }
     rlmr_message(0, RLMR_LEVEL_ERROR, "%s", err->message);
-    (void)fprintf(stderr, "Try 'rl-insight-mr --help'.\n");
+    if (err->code == RLMR_E_USAGE) {
+        (void)fprintf(stderr, "Try 'rl-insight-mr --help'.\n");
+    }
     return rlmr_status_exit_code(err->code);
 }
 

@@ -450,7 +450,8 @@ rlmr_status rlmr_options_read_list(rlmr_options *options, rlmr_error *err) {
             status = append_text(&options->roots, &options->roots_count, line, err);
         }
     }
-    if (status == RLMR_OK && ferror(file)) {
+    /* Anything but the end of the file, also a line for which there is no memory. */
+    if (status == RLMR_OK && !feof(file)) {
         status = rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "--input-list %s", options->input_list);
     }
     free(line);
