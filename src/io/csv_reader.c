@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libcsv lengthens its buffer for a cell by so much. */
-#define CELL_STEP_BYTES 4096
+/* libcsv lengthens its buffer for a cell by so much; a small step would be quadratic for a quote that is not closed. */
+#define CELL_STEP_BYTES ((size_t)256 * 1024)
 
 typedef struct {
     rlmr_on_row on_row;
