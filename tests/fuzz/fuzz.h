@@ -27,4 +27,7 @@ fuzz_bytes fuzz_take(fuzz_bytes *from, size_t bytes);
 #define FUZZ_HASH UINT64_C(14695981039346656037)
 uint64_t fuzz_hash(uint64_t hash, const void *data, size_t bytes);
 
+/** Whether to run a costly part for the input with this hash: each for one input of eight, all in a replay. */
+bool fuzz_wants(unsigned part, uint64_t hash);
+
 #endif

@@ -45,13 +45,17 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
     return remove(path);
 }
 
-/* `name` as a single name below `directory`, or NULL if it is none: empty, with a slash or a NUL, too long. */
+static bool is_name(rlmr_slice name) {
+    bool up = rlmr_slice_equal(name, RLMR_SLICE(".")) || rlmr_slice_equal(name, RLMR_SLICE(".."));
+    return !up && (name.bytes == 0 || (memchr(name.text, '/', name.bytes) == NULL &&
+                                       memchr(name.text, '\0', name.bytes) == NULL));
+}
+
+/* `name` as a single name below `directory`, or NULL if it is none. */
 static char *path_below(const char *directory, rlmr_slice name, const char *suffix) {
     char *path = NULL;
-    bool usable = name.bytes + strlen(suffix) > 0 && name.bytes + strlen(suffix) < 250 &&
-                  (name.bytes == 0 || (memchr(name.text, '/', name.bytes) == NULL &&
-                                       memchr(name.text, '\0', name.bytes) == NULL));
-    if (usable) {
+    size_t bytes = name.bytes + strlen(suffix);
+    if (bytes > 0 && bytes < 250 && is_name(name)) {
         FUZZ_REQUIRE(asprintf(&path, "%s/%.*s%s", directory, (int)name.bytes, name.text, suffix) > 0);
     }
     return path;

@@ -135,7 +135,54 @@ def datamap():
         yield name, b"\n--\n".join(pieces)
 
 
-TARGETS = {"datamap": datamap, "wire": wire}
+# ------------------------------------------------------------------------------------ csv, trace
+
+def csv():
+    """Seeds of fuzz_csv by name."""
+    rng = random.Random(1)
+    trace = gen_job.Trace(rng, True)
+    trace.play(1)
+    rows = gen_job.table_rows(trace.records[:4], rng, 0)
+    for style in ("plain", "quoted", "ten columns", "spread", "megabytes", "header", "nothing"):
+        yield f"table_{style.replace(' ', '_')}", gen_job.table_text(rows, style, rng).encode()
+    line = ",".join(gen_job.COLUMNS[:5])
+    for name, value in {
+        "cut_in_row": line + "\r\na,1,2", "cut_in_quotes": line + '\na,"b', "blank_lines": "\n \n\t\r\n" + line + "\n\n",
+        "carriage_returns": "a,b\r1,2\r\r3,4", "tabs": 'a\t, b ,"c\t"," d "\r\n\t,\t\r\n', "quotes": 'a"b,"c""d","e"f,"\n"\n',
+        "absent": "N/A, N/A ,\tN/A\t,n/a\nN/A,,\"N/A\"", "nul": "a\0,b\n\0\n", "bom_only": "\ufeff", "boms": "\ufeff\ufeffa\n",
+        "many_cells": "," * 4100, "many_lines": "a\n" * 300, "long": "x" * 3000 + "\n" + "y" * 10, "no_end": "a,b",
+    }.items():
+        yield name, value.encode()
+    yield "bytes", b"\xff\xfe,\x80\n\xef\xbb,\xbf"
+
+
+def trace():
+    """Seeds of fuzz_trace by name."""
+    rng = random.Random(2)
+    drawn = gen_job.Trace(rng, True)
+    drawn.play(1)
+    short = sorted((e for e in drawn.events if len(str(e)) < 500), key=str)
+    for number, style in enumerate(("line", "pretty", "lines", "object", "empty", "empty object")):
+        yield f"job_{style.replace(' ', '_')}", gen_job.trace_text(short[number * 7::60][:6], style, rng).encode()
+    event = '{"ph":"X","name":"a","ts":"1.5","dur":2,"cat":"cpu_op","args":{"Call stack":"f;\\r\\ng","Sequence number":3}}'
+    for name, value in {
+        "one": f"[{event}]", "object": f'{{"a":[1],"traceEvents":[{event}],"b":{{}}}}', "late_cat": '[{"args":{"a":[{}]},"cat":"x"}]',
+        "cut": f"[{event},{event[:60]}", "comma": f"[{event},]", "garbage": f"[{event}] x", "nan": f'[{{"name":NaN}},{event}]',
+        "bare": f'[{event},{{"name":N/A,"ts":1}},{event}]', "quote": f'[{{"name":"a"b","ph":"X"}},{event}]',
+        "control": f'[{{"name":"a\x01b"}},{event}]', "blank": " ", "nothing": "", "twice": f"[{event}][{event}]",
+        "not_events": f'[1,"x",null,[{event}],{{}},{event}]', "nested": '[{"args":{"args":{"cat":"x"}},"name":{"cat":"y"}}]',
+        "repeated": '[{"name":"a","name":"b","args":{"Call stack":"c"},"args":5}]', "deep": "[" * 200, "objects": '[{"a":' * 130,
+        "escapes": '[{"name":"\\u0041\\ud83d\\ude00\\n\\/\\ud800","c\\u0061t":"x"}]', "other_key": '{"events":[]}', "bom": "\ufeff[]",
+        "no_array": '{"traceEvents":{}}', "two_arrays": f'{{"traceEvents":[{event}],"traceEvents":[]}}', "unclosed": f'{{"traceEvents":[{event}]',
+        "missing_comma": f"[{event} {event}]", "missing_brace": f'[{event[:-1]},{event}]', "number_text": '[{"ts":1e5,"dur":-0.0,"pid":12345678901234567890}]',
+        "bad_number": f'[{{"ts":01}},{{"ts":1.}},{{"ts":-}},{event}]', "bad_escape": f'[{{"name":"\\x"}},{event}]', "nul": f'[{{"name":"\0"}},\0{event}]',
+        "text_like_event": f'[{{"name":"}},{{\\"ph\\":1}}"}},{event}]', "colon": f'[{{"name" "a"}},{event}]', "brackets": f'[{{"a":]}},{event}]',
+    }.items():
+        yield name, value.encode()
+    yield "bytes", b'[{"name":"\xff\xc3"},{"name":"\xe4\xbd\xa0"}]'
+
+
+TARGETS = {"csv": csv, "datamap": datamap, "trace": trace, "wire": wire}
 
 
 def main():
