@@ -1,0 +1,16 @@
+#!/bin/bash
+# Each read, and each look at a file or directory, fails once: what is lost is said, and the rest is there.
+# Reads, and writes, that are interrupted or short change nothing. See fault_run.c.
+# usage: input.sh SOURCE_DIR FAULT_RUN
+set -euo pipefail
+. "$(dirname "$0")/job.bash"
+
+make_job job
+run=(-v --progress never -o out.h5 "$PWD/job")
+
+faulty "a read that fails" read "${run[@]}"
+faulty "a file that shrinks while it is read" shrink "${run[@]}"
+faulty "a place that cannot be looked at" look "${run[@]}"
+faulty "a read or write that is interrupted" interrupt "${run[@]}"
+faulty "a read or write that is short" short "${run[@]}"
+finish
