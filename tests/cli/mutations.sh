@@ -4,6 +4,7 @@
 set -euo pipefail
 . "$(dirname "$0")/../support/testlib.bash"
 
+patience_s=300 # with a sanitizer, on a busy machine
 real=()
 if [[ -d $real_data ]]; then
     real=(--real "$real_data/resnet_2rank_level0/rank0_ascend_pt")
@@ -26,11 +27,11 @@ damaged=$(show "$work/1.h5" captures status | grep -cE 'partial|failed')
 check_text "each damaged capture is said" "$damaged" "$(grep -cE 'warning: capture .* is (partial|failed): ' "$work/1.err")"
 
 # --- Each alone ---------------------------------------------------------------------------------------------
-limit=()
+options=()
 if ldd "$binary" | grep -q libasan; then
     echo "skipped: the limit of memory, the sanitizer's is in it"
-    limit=(--limit-mb 0)
+    options=(--limit-mb 0 --of-a-kind 1) # each run takes seconds
 fi
 check "each alone: exit code, the one error of --strict, memory" \
-    "$python" "$support/mutations.py" alone "$work" "$binary" "${limit[@]}"
+    "$python" "$support/mutations.py" alone "$work" "$binary" "${options[@]}"
 finish

@@ -96,7 +96,7 @@ def us_to_ns(us):
 
 def json_ns(value):
     """A JSON number or text in microseconds as int nanoseconds; None if it is absent or unreadable."""
-    number = to_decimal(value) if isinstance(value, str) else None
+    number = to_decimal(value) if isinstance(value, str) and DECIMAL.fullmatch(value) else None
     return None if number is None else us_to_ns(number)
 
 

@@ -382,9 +382,8 @@ def tables():
         yield on_table(f"a row of 5000 cells, {which} row", lambda b, w=which: b.with_line(
             b.line(w), b.lines[b.line(w)].rstrip() + b"," * 5000 + b"\r\n"), "partial", lost_rows=1,
             message=r"operator_memory\.csv: (?=.*at byte \d+).*limit CSV_COLUMNS")
-        yield on_table(f"a quote never closed within 6 MB, {which} row", lambda b, w=which: b.with_line(
-            b.line(w), b'"' + b.lines[b.line(w)] + (b"n" * 100000 + b.lines[b.line(w)]) * 60), "partial",
-                       lost_rows=1 - 60)
+    yield on_table("a quote never closed within 6 MB", lambda b: b.with_line(
+        1, b'"' + b.lines[1] + (b"n" * 100000 + b.lines[1]) * 60), "partial", lost_rows=1 - 60)
     yield on_table("no time at all", lambda b: b.with_line(1, b"aten::add,8.5" + b"," * 12 + b"6,NPU:0\r\n"), "partial",
                    bad_cells=1)
     yield on_table("three bad cells in one row", lambda b: b.with_line(1, b"aten::add,x,y,z" + b"," * 11 + b"\r\n"),

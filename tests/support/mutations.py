@@ -25,7 +25,7 @@ from mutation_base import OUTPUT, TABLE, TRACE
 
 # One event (16 MiB) and one text in it (8 MiB), each held in a buffer that grows by doubling, beside Open MPI and HDF5.
 RSS_LIMIT_MB = 200
-PATIENCE_S = "60"
+PATIENCE_S = "200"
 MEASURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measure.py")
 TOKENS = [b'"', b"{", b"}", b"[", b"]", b",", b":", b", {", b"}, {", b"\\", b"\n", b"\r\n", b"\0", b"\xff", b"\xe6",
           b"1", b"-",
@@ -208,21 +208,21 @@ def check_plain(run_program, _, mutation):
         yield f"exit code {code}, files {left}, {lines[-1:]}"
 
 
-def jobs_alone(root):
+def jobs_alone(root, of_a_kind):
     """(base, directory, Mutation, check) of what is worth a run of its own: MPI takes a third of a second to start."""
     kinds = collections.Counter()
     for name in tabled(root):
         for directory, _, mutation in named_mutations(name):
             files = [entry.stat().st_size for entry in os.scandir(os.path.join(root, "job", name, directory, OUTPUT))]
             kind = OTHER_BYTES.sub("", mutation.name)
-            if mutation.status in DAMAGED and name == "small" and not ELSEWHERE.search(kind) and kinds[kind] < 2:
+            if mutation.status in DAMAGED and name == "small" and not ELSEWHERE.search(kind) and kinds[kind] < of_a_kind:
                 kinds[kind] += 1
                 yield name, directory, mutation, check_strict
             if sum(files) > LARGE_BYTES and name == "small":
                 yield name, directory, mutation, check_plain
 
 
-def alone(root, binary, limit_mb):
+def alone(root, binary, limit_mb, of_a_kind):
     """Run the program on one capture at a time."""
     def one(job):
         name, directory, mutation, check_run = job
@@ -235,7 +235,7 @@ def alone(root, binary, limit_mb):
         return [f"{name}/{directory}: {text}" for text in check_run(run_program, directory,
                                                                     mutation)], memory, directory
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(one, jobs_alone(root)))
+        results = list(pool.map(one, jobs_alone(root, of_a_kind)))
     findings = [text for texts, _, _ in results for text in texts]
     print(*findings[:20], sep="\n", end="\n" if findings else "")
     _, peak, where = max(results, key=lambda result: result[1])
@@ -256,6 +256,7 @@ def main():
     making.add_argument("--seed", default="1")
     checking.add_argument("file", metavar="FILE.h5")
     running.add_argument("binary", metavar="BINARY")
+    running.add_argument("--of-a-kind", type=int, default=2, help="how many that differ only in their bytes")
     running.add_argument("--limit-mb", type=int, default=RSS_LIMIT_MB, help="0 for no limit")
     arguments = parser.parse_args()
     if arguments.command == "make":
@@ -264,7 +265,7 @@ def main():
     elif arguments.command == "check":
         check(arguments.root, arguments.file)
     else:
-        alone(arguments.root, os.path.realpath(arguments.binary), arguments.limit_mb)
+        alone(arguments.root, os.path.realpath(arguments.binary), arguments.limit_mb, arguments.of_a_kind)
 
 
 if __name__ == "__main__":
