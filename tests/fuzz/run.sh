@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 seconds=${1:?usage: tests/fuzz/run.sh SECONDS [TARGET...]}
 shift
 if (($# == 0)); then
-    for source in tests/fuzz/fuzz_*.c; do
+    for source in $(grep -l LLVMFuzzerTestOneInput tests/fuzz/fuzz_*.c); do
         target=${source##*/fuzz_}
         set -- "$@" "${target%.c}"
     done
