@@ -7,10 +7,10 @@ cd "$(dirname "$0")/../.."
 seconds=${1:?usage: tests/fuzz/run.sh SECONDS [TARGET...]}
 shift
 if (($# == 0)); then
-    for source in $(grep -l LLVMFuzzerTestOneInput tests/fuzz/fuzz_*.c); do
+    while read -r source; do
         target=${source##*/fuzz_}
         set -- "$@" "${target%.c}"
-    done
+    done < <(grep -l LLVMFuzzerTestOneInput tests/fuzz/fuzz_*.c)
 fi
 
 cmake --preset fuzz --log-level=NOTICE
