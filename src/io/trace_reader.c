@@ -64,12 +64,19 @@ static bool is_blank(char c) {
 static int64_t token_start(const trace *self, int64_t end) {
     int64_t start = self->passed < self->floor ? self->floor : self->passed;
     rlmr_slice text = rlmr_input_from(self->input, start);
-    size_t at = 0;
+    size_t first = 0;
+    while (first < text.bytes && is_blank(text.text[first])) {
+        first++;
+    }
+    size_t at = first;
     while (at < text.bytes && (is_blank(text.text[at]) || text.text[at] == ',' || text.text[at] == ':')) {
         at++;
     }
-    start += (int64_t)at;
-    return start < end ? start : end - 1;
+    if (start + (int64_t)at < end) {
+        return start + (int64_t)at;
+    }
+    /* The token is such a mark itself, or one of which the parser has taken nothing. */
+    return start + (int64_t)first < end - 1 ? end - 1 : start + (int64_t)first;
 }
 
 static rlmr_status tell(trace *self, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
@@ -211,7 +218,7 @@ static rlmr_status take_token(trace *self, rlmr_json_kind kind, rlmr_slice text,
 static rlmr_status on_token(void *context, rlmr_json_kind kind, rlmr_slice text, int depth, rlmr_error *err) {
     trace *self = context;
     rlmr_status status = take_token(self, kind, text, depth, err);
-    self->passed = token_end(self);
+    self->passed = status == RLMR_OK ? token_end(self) : self->passed;
     return status;
 }
 
@@ -315,7 +322,6 @@ static rlmr_status give_up_event(trace *self, rlmr_error *err) {
 static rlmr_status parse(trace *self, rlmr_slice bytes, rlmr_error *err) {
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
-    self->floor = self->event_start >= 0 ? self->event_start : self->at;
     self->fed = self->at;
     rlmr_status status = rlmr_json_parser_feed(self->parser, bytes, &trouble);
     self->at += (int64_t)rlmr_json_parser_at(self->parser);
@@ -347,6 +353,7 @@ static rlmr_status finish(trace *self, bool told, rlmr_error *err) {
     while (status == RLMR_OK && self->parser != NULL) {
         rlmr_error trouble;
         rlmr_error_clear(&trouble);
+        self->fed = self->at;
         if (rlmr_json_parser_feed(self->parser, (rlmr_slice){0}, &trouble) == RLMR_OK) {
             break;
         }
@@ -368,9 +375,13 @@ static rlmr_status finish(trace *self, bool told, rlmr_error *err) {
     return status;
 }
 
+/* The event, or what may be one; outside events the token that has not ended, unless there are only blanks. */
 static void keep_what_may_be_needed(trace *self) {
-    int64_t from = self->proving ? self->candidate : self->at;
-    rlmr_input_keep(self->input, !self->proving && self->event_start >= 0 ? self->event_start : from);
+    bool token = self->parser != NULL && self->at - self->passed <= RLMR_LIMIT_STRING_BYTES;
+    self->floor = token ? self->passed : self->at;
+    self->floor = self->event_start >= 0 ? self->event_start : self->floor;
+    self->floor = self->proving ? self->candidate : self->floor;
+    rlmr_input_keep(self->input, self->floor);
 }
 
 static rlmr_status read_events(trace *self, rlmr_error *err) {

@@ -89,7 +89,12 @@ static rlmr_status on_damage(void *self, int64_t offset, bool lost, const char *
 static rlmr_status keep_or_fail(rlmr_file_damage *damage, rlmr_status status, const rlmr_error *trouble,
                                 rlmr_error *err) {
     if (status == RLMR_E_INPUT || status == RLMR_E_PARSE || status == RLMR_E_LIMIT) {
-        return note_damage(damage, trouble->offset, trouble->message, err);
+        bool first = damage->errors == 0;
+        rlmr_status noted = note_damage(damage, trouble->offset, trouble->message, err);
+        /* That a file was not read to its end is always said. */
+        return noted != RLMR_OK || first ? noted
+                                         : rlmr_capture_note(damage->capture, err, "%s: %s",
+                                                             rlmr_file_damage_name(damage), trouble->message);
     }
     return status == RLMR_OK ? RLMR_OK : rlmr_error_set(err, status, "%s", trouble->message);
 }
