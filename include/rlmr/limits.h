@@ -7,7 +7,7 @@
 /** X(NAME, value, what is counted). */
 #define RLMR_LIMITS(X)                                                                                       \
     X(JSON_DEPTH, 128, "objects and arrays inside one another in JSON")                                      \
-    X(STRING_BYTES, 8 << 20, "bytes of one JSON string")                                                     \
+    X(STRING_BYTES, 8 << 20, "bytes of one JSON string, and of one row or call stack of a database")         \
     X(EVENT_BYTES, 16 << 20, "bytes of one event of trace_view.json")                                        \
     X(CSV_CELL_BYTES, 1 << 20, "bytes of one CSV cell")                                                      \
     X(CSV_ROW_BYTES, 4 << 20, "bytes of one CSV row")                                                        \

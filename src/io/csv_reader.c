@@ -24,6 +24,7 @@ typedef struct {
     rlmr_csv_row row;
     const char *excess; /* why the row is lost, NULL if it is not */
     bool row_open;      /* row.offset is that of the row being read */
+    bool many_lines;    /* the row being read has more than one */
     bool mid_line;      /* what was parsed ends inside a line */
     bool skipping;      /* up to the end of the line, behind a lost row's beginning */
     int64_t at;         /* offset of what is parsed next */
@@ -77,6 +78,7 @@ static void next_row(reader *self) {
     self->row.number++;
     self->row.count = 0;
     self->row_open = false;
+    self->many_lines = false;
     self->excess = NULL;
     rlmr_bytes_clear(&self->text);
 }
@@ -157,9 +159,18 @@ static void parse_line(reader *self, const char *line, size_t length) {
                 "a row with too many bytes, or a quote that is not closed" RLMR_LIMIT_TEXT(CSV_ROW_BYTES));
         return;
     }
+    /* In a row of several lines a quote must be doubled or end its cell: more likely the first one was never closed. */
+    bool goes_on = self->row_open && self->at > self->row.offset && !self->mid_line;
+    (void)csv_set_opts(&self->parser, goes_on || self->many_lines ? CSV_STRICT : 0);
+    self->many_lines = goes_on || (self->many_lines && self->row_open);
     self->mid_line = !ended;
     self->at += (int64_t)length;
-    if (csv_parse(&self->parser, line, length, on_cell, on_row_end, self) != length) {
+    if (csv_parse(&self->parser, line, length, on_cell, on_row_end, self) == length) {
+        return;
+    }
+    if (csv_error(&self->parser) == CSV_EPARSE) {
+        restart(self, "a quote inside quotes that is not doubled, or one before it that is not closed");
+    } else {
         self->status = rlmr_error_set(self->err, RLMR_E_NOMEM, "no memory to read rows");
     }
 }
@@ -199,8 +210,13 @@ static bool is_cut(const reader *self) {
 static void finish(reader *self) {
     for (bool closed = false; !closed && self->status == RLMR_OK;) {
         self->row.unended = true;
-        (void)csv_set_opts(&self->parser, is_cut(self) ? 0 : CSV_STRICT | CSV_STRICT_FINI);
+        (void)csv_set_opts(&self->parser, CSV_STRICT | CSV_STRICT_FINI);
         closed = csv_fini(&self->parser, on_cell, on_row_end, self) == 0;
+        if (!closed && is_cut(self)) {
+            self->row.in_quotes = true;
+            (void)csv_set_opts(&self->parser, 0);
+            closed = csv_fini(&self->parser, on_cell, on_row_end, self) == 0;
+        }
         self->row.unended = false;
         if (!closed) {
             restart(self, "a quote that is not closed");
@@ -215,6 +231,7 @@ static rlmr_status parse_file(reader *self) {
         rlmr_input_keep(self->input, self->row_open || self->mid_line ? self->row.offset : self->at);
         rlmr_status status = rlmr_input_read(self->input, &piece, self->err);
         if (status != RLMR_OK) {
+            finish(self); /* what was read before stays; the error is the one in self->err */
             return status;
         }
         self->at += (int64_t)(piece.bytes - rlmr_input_text(self->input).bytes);

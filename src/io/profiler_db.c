@@ -115,7 +115,9 @@ static rlmr_status name_record(memory_reader *self) {
         return status;
     }
     self->unknown_names += !found;
-    bool ge = cells[MEMORY_streamPtr].bytes == 0 && cells[MEMORY_allocationTotalActive].bytes == 0 &&
+    bool tells =
+        self->columns[MEMORY_streamPtr].present || self->columns[MEMORY_allocationTotalActive].present;
+    bool ge = tells && cells[MEMORY_streamPtr].bytes == 0 && cells[MEMORY_allocationTotalActive].bytes == 0 &&
               cells[MEMORY_releaseTotalActive].bytes == 0;
     bool marked = name->bytes >= cann.bytes && memcmp(name->text, cann.text, cann.bytes) == 0;
     return ge && !marked ? put_before(cann, name, &self->name, self->db->file.err) : RLMR_OK;
@@ -212,9 +214,9 @@ static rlmr_slice us_of_ns(int64_t ns, char out[TIME_BYTES]) {
     return (rlmr_slice){.text = out, .bytes = (size_t)bytes};
 }
 
-/* A start that is no integer stays as it is written; but as a number it would be taken for microseconds, so
+/* A time that is no integer stays as it is written; but as a number it would be taken for microseconds, so
  * it gets its unit. */
-static rlmr_status bad_start(event_reader *self, rlmr_slice cell, rlmr_slice *ts) {
+static rlmr_status bad_time(event_reader *self, rlmr_slice cell, rlmr_slice *ts) {
     double unused;
     *ts = cell;
     if (!rlmr_decimal_to_double(cell, 0, &unused)) {
@@ -234,13 +236,17 @@ static rlmr_status set_times(event_reader *self, rlmr_trace_event *event, char t
     int64_t end;
     int64_t lasted;
     if (!rlmr_decimal_to_i64(start_cell, &start)) {
-        return bad_start(self, start_cell, &event->ts);
+        return bad_time(self, start_cell, &event->ts);
     }
     event->ts = us_of_ns(start, ts);
-    if (rlmr_decimal_to_i64(self->scan.cells[API_endNs], &end) &&
-        !__builtin_sub_overflow(end, start, &lasted)) {
-        event->dur = us_of_ns(lasted, dur);
+    rlmr_slice end_cell = self->scan.cells[API_endNs];
+    if (end_cell.bytes == 0) {
+        return RLMR_OK;
     }
+    if (!rlmr_decimal_to_i64(end_cell, &end) || __builtin_sub_overflow(end, start, &lasted)) {
+        return bad_time(self, end_cell, &event->dur);
+    }
+    event->dur = us_of_ns(lasted, dur);
     return RLMR_OK;
 }
 

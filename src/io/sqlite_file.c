@@ -21,7 +21,8 @@
 
 void rlmr_sqlite_file_begin(rlmr_sqlite_file *file, rlmr_error *err) {
     file->err = err;
-    file->steps_left = STEPS_MIN + STEPS_PER_BYTE * file->bytes;
+    bool huge = file->bytes > (INT64_MAX - STEPS_MIN) / STEPS_PER_BYTE; /* a sparse file may claim any size */
+    file->steps_left = huge ? INT64_MAX : STEPS_MIN + STEPS_PER_BYTE * file->bytes;
 }
 
 /* ---- Telling ---- */
@@ -79,7 +80,9 @@ static rlmr_status no_memory(rlmr_error *err) {
 }
 
 static const char *message_of(const rlmr_sqlite_file *file, int result) {
-    return (result & 0xff) == SQLITE_INTERRUPT ? "its pages form a circle" : sqlite3_errmsg(file->handle);
+    return (result & 0xff) == SQLITE_INTERRUPT
+               ? "more work than a file of its size can need: its pages may form a circle"
+               : sqlite3_errmsg(file->handle);
 }
 
 /* Sorting may need a temporary file. */
@@ -311,9 +314,10 @@ rlmr_status rlmr_sqlite_file_open(const char *path, const rlmr_damage *damage, c
     status = status == RLMR_OK ? open_layer(out) : status;
     status = status == RLMR_OK ? open_handle(out, path) : status;
     status = status == RLMR_OK ? distrust(out) : status;
+    status = status == RLMR_OK ? check_beside(out, path) : status; /* it may be why the rest is damaged */
     status = status == RLMR_OK ? read_schema(out) : status;
     status = status == RLMR_OK ? rlmr_sqlite_file_meter(out) : status;
-    return status == RLMR_OK ? check_beside(out, path) : status;
+    return status;
 }
 
 void rlmr_sqlite_file_close(rlmr_sqlite_file *file) {
@@ -365,7 +369,8 @@ static const char *text_or_empty(sqlite3_stmt *statement, int column) {
 /* `statement` is at a row of PRAGMA table_info: number, name, type, not null, default, place in the primary
  * key. */
 static void note_column(sqlite3_stmt *statement, rlmr_sqlite_column *columns, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    bool stored = sqlite3_column_int(statement, 6) == 0; /* neither hidden nor generated */
+    for (size_t i = 0; i < count && stored; i++) {
         if (sqlite3_stricmp(text_or_empty(statement, 1), columns[i].name) == 0) {
             columns[i].present = true;
             /* INT in its type makes a column hold integers as such. */
@@ -385,16 +390,22 @@ rlmr_status rlmr_sqlite_file_table(rlmr_sqlite_file *file, const char *table, rl
     rlmr_status status = is_table(file, table, present);
     if (status == RLMR_OK && *present) {
         char sql[80];
-        (void)snprintf(sql, sizeof sql, "PRAGMA main.table_info(%s)", table);
+        (void)snprintf(sql, sizeof sql, "PRAGMA main.table_xinfo(%s)", table);
         status = rlmr_sqlite_file_prepare(file, table, sql, &statement);
     }
     bool row = status == RLMR_OK && statement != NULL;
+    bool disguised = false; /* a column has the name by which we ask for the row's number */
     while (row && status == RLMR_OK) {
         status = rlmr_sqlite_file_step(file, table, statement, &row);
         if (status == RLMR_OK && row) {
             note_column(statement, columns, count);
+            disguised = disguised || sqlite3_stricmp(text_or_empty(statement, 1), "_rowid_") == 0;
         }
     }
     (void)sqlite3_finalize(statement);
+    if (status == RLMR_OK && disguised) {
+        *present = false;
+        status = rlmr_sqlite_file_damaged(file, true, table, "a column named _rowid_, the table is not read");
+    }
     return status;
 }

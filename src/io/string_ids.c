@@ -3,6 +3,11 @@
 #include "rlmr/decimal.h"
 #include "rlmr/limits.h"
 
+/* Bytes of texts that may be looked up, for a file of a size; a sparse file may claim any. */
+#define LOOKUP_BYTES_MIN ((int64_t)256 << 20)
+#define LOOKUPS_PER_BYTE 64
+#define FILE_BYTES_MAX ((int64_t)1 << 50)
+
 static const char table[] = "STRING_IDS";
 
 /* Texts whose numbers are no key of their table go into a table of our own where they are, in SQLite's
@@ -26,7 +31,8 @@ static rlmr_status copy_texts(rlmr_sqlite_file *file, bool *copied) {
 rlmr_status rlmr_string_ids_open(rlmr_sqlite_file *file, rlmr_string_ids *out) {
     rlmr_sqlite_column columns[] = {{.name = "id"}, {.name = "value"}};
     bool present;
-    *out = (rlmr_string_ids){.file = file};
+    int64_t bytes = file->bytes < FILE_BYTES_MAX ? file->bytes : FILE_BYTES_MAX;
+    *out = (rlmr_string_ids){.file = file, .bytes_left = LOOKUP_BYTES_MIN + LOOKUPS_PER_BYTE * bytes};
     rlmr_status status = rlmr_sqlite_file_table(file, table, columns, 2, &present);
     if (status != RLMR_OK || !present || !columns[0].present || !columns[1].present) {
         return status;
@@ -65,8 +71,30 @@ static rlmr_status lookup_failed(rlmr_string_ids *strings, int result) {
     return rlmr_sqlite_file_failed(strings->file, table, result);
 }
 
-rlmr_status rlmr_string_ids_find(rlmr_string_ids *strings, int64_t id, rlmr_slice *text, bool *found) {
+/* Few bytes may name a long text, again and again. */
+static rlmr_status take_text(rlmr_string_ids *strings, rlmr_slice *text, bool *found) {
     char unused[RLMR_SQLITE_NUMBER_BYTES];
+    rlmr_slice value;
+    if (strings->bytes_left < 0) {
+        return RLMR_OK;
+    }
+    rlmr_status status = rlmr_sqlite_scan_value(strings->file, strings->lookup, 0, unused, &value);
+    if (status != RLMR_OK) {
+        return status;
+    }
+    strings->bytes_left -= (int64_t)value.bytes;
+    if (strings->bytes_left < 0) {
+        return rlmr_sqlite_file_damaged(
+            strings->file, false, table,
+            "the texts that are named are more, in all, than a file of its size can "
+            "need; further ones are left out");
+    }
+    *text = value;
+    *found = true;
+    return RLMR_OK;
+}
+
+rlmr_status rlmr_string_ids_find(rlmr_string_ids *strings, int64_t id, rlmr_slice *text, bool *found) {
     *text = RLMR_SLICE("");
     *found = false;
     if (strings->lookup == NULL) {
@@ -79,8 +107,10 @@ rlmr_status rlmr_string_ids_find(rlmr_string_ids *strings, int64_t id, rlmr_slic
         return result == SQLITE_DONE ? RLMR_OK : lookup_failed(strings, result);
     }
     int type = sqlite3_column_type(strings->lookup, 0);
-    *found = type == SQLITE_TEXT || type == SQLITE_BLOB;
-    return *found ? rlmr_sqlite_scan_value(strings->file, strings->lookup, 0, unused, text) : RLMR_OK;
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB) {
+        return RLMR_OK;
+    }
+    return take_text(strings, text, found);
 }
 
 rlmr_status rlmr_string_ids_text(rlmr_string_ids *strings, rlmr_slice cell, bool is_text, rlmr_slice *text,

@@ -9,6 +9,7 @@ typedef struct {
     sqlite3_stmt *lookup; /**< NULL: there are no texts */
     int failure;          /**< of SQLite, that has been told */
     bool too_large;       /**< a text over the limit has been told */
+    int64_t bytes_left;   /**< of texts that may still be looked up */
 } rlmr_string_ids;
 
 /** A database without such a table has no texts.

@@ -16,6 +16,9 @@ enum {
 #define FIELD_KEY(field, key) {.text = (key), .bytes = sizeof(key) - 1},
 static const rlmr_slice field_keys[FIELDS] = {RLMR_EVENT_FIELDS(FIELD_KEY) RLMR_ARGS_FIELDS(FIELD_KEY)};
 
+/* What a parser costs that gives up at once, in bytes parsed. */
+#define PARSER_BYTES 256
+
 #define TOO_LONG "an event with too many bytes" RLMR_LIMIT_TEXT(EVENT_BYTES)
 
 typedef struct {
@@ -32,12 +35,14 @@ typedef struct {
     int64_t floor;            /* from there on the file's bytes are at hand */
     int64_t passed;           /* offset behind the last token taken */
     char last;                /* while searching: the last byte passed that is no blank */
+    bool done;                /* no event follows */
     bool proving;             /* the parser stands at what may be an event */
     int64_t candidate;        /* the offset of that */
     int64_t reread;           /* bytes parsed in vain behind damage */
 
     int array_depth;     /* depth of the elements of the event array, -1 before it is found */
     bool found;          /* the array was found, now or before damage */
+    bool resumed;        /* a parser was started behind damage */
     bool in_object;      /* the document is an object */
     bool in_array;       /* between the array's brackets */
     bool events_next;    /* the root object's key just read is traceEvents */
@@ -111,6 +116,7 @@ static rlmr_status end_event(trace *self, rlmr_error *err) {
         return rlmr_error_set(err, RLMR_E_PARSE, "no event");
     }
     self->proving = false;
+    self->found = true;
     rlmr_slice values[FIELDS];
     for (int field = 0; field < FIELDS; field++) {
         values[field] = (rlmr_slice){.text = "", .bytes = self->length[field]};
@@ -222,6 +228,12 @@ static rlmr_status on_token(void *context, rlmr_json_kind kind, rlmr_slice text,
     return status;
 }
 
+static void set_offset(rlmr_error *err, int64_t offset) {
+    if (err != NULL && err->offset < 0) {
+        err->offset = offset;
+    }
+}
+
 static void close_parser(trace *self) {
     rlmr_json_parser_close(self->parser);
     self->parser = NULL;
@@ -238,8 +250,11 @@ static rlmr_status open_parser(trace *self, rlmr_error *err) {
 /* A parser that stands in the event array, before what may be an event. */
 static rlmr_status open_at_candidate(trace *self, rlmr_error *err) {
     rlmr_slice opening = self->in_object ? RLMR_SLICE("{\"traceEvents\":[") : RLMR_SLICE("[");
+    bool found = self->found;
     rlmr_status status = open_parser(self, err);
     status = status == RLMR_OK ? rlmr_json_parser_feed(self->parser, opening, err) : status;
+    self->found = found; /* the opening is ours */
+    self->resumed = true;
     self->proving = true;
     self->candidate = self->at;
     self->passed = self->at;
@@ -259,7 +274,7 @@ static void start_search(trace *self, int64_t offset) {
 }
 
 static rlmr_status search(trace *self, rlmr_slice bytes, rlmr_error *err) {
-    for (size_t i = 0; i < bytes.bytes; i++) {
+    for (size_t i = 0; i < bytes.bytes && !self->done; i++) {
         char c = bytes.text[i];
         if (c == '{' && self->last == ',') {
             self->at += (int64_t)i;
@@ -271,20 +286,27 @@ static rlmr_status search(trace *self, rlmr_slice bytes, rlmr_error *err) {
     return RLMR_OK;
 }
 
-/* What seemed to be an event is none: search on behind its brace. */
-static rlmr_status drop_candidate(trace *self, rlmr_error *err) {
-    close_parser(self);
-    self->reread += self->at - self->candidate;
-    self->at = self->candidate + 1;
-    self->last = '{';
-    self->proving = false;
-    self->event_start = -1;
+/* Bytes were parsed in vain. */
+static rlmr_status charge(trace *self, int64_t bytes, rlmr_error *err) {
+    self->reread += bytes + PARSER_BYTES;
     if (self->reread > RLMR_LIMIT_REREAD_BYTES) {
+        set_offset(err, self->at);
         return rlmr_error_set(err, RLMR_E_LIMIT,
                               "more than %d bytes read again behind damage" RLMR_LIMIT_TEXT(REREAD_BYTES),
                               RLMR_LIMIT_REREAD_BYTES);
     }
     return RLMR_OK;
+}
+
+/* What seemed to be an event is none: search on behind its brace. */
+static rlmr_status drop_candidate(trace *self, rlmr_error *err) {
+    rlmr_status status = charge(self, self->at - self->candidate, err);
+    close_parser(self);
+    self->at = self->candidate + 1;
+    self->last = '{';
+    self->proving = false;
+    self->event_start = -1;
+    return status;
 }
 
 /* The parser met an error, or an event is too long. */
@@ -301,6 +323,9 @@ static rlmr_status meet_error(trace *self, const rlmr_error *trouble, rlmr_error
     bool lost = inside || (self->in_array && rest.bytes > 0 && rest.text[0] == '{');
     rlmr_status status = tell(self, fault, lost, trouble->message, err);
     if (status == RLMR_OK) {
+        /* What the object has behind its events are none. */
+        bool behind = self->in_object && self->found && !self->in_array && !self->resumed;
+        self->done = behind;
         start_search(self, inside && fault <= self->event_start ? self->event_start + 1 : fault);
     }
     return status;
@@ -310,11 +335,13 @@ static bool is_too_long(const trace *self) {
     return self->event_start >= 0 && self->at - self->event_start > RLMR_LIMIT_EVENT_BYTES;
 }
 
-/* The event is given up at the same byte however the file comes in pieces. */
+/* What takes so much for an event is most likely a hole in the file, with events behind it. */
 static rlmr_status give_up_event(trace *self, rlmr_error *err) {
-    rlmr_status status = tell(self, self->event_start, true, TOO_LONG, err);
+    int64_t start = self->event_start;
+    rlmr_status status = tell(self, start, true, TOO_LONG, err);
+    status = status == RLMR_OK ? charge(self, self->at - start, err) : status;
     if (status == RLMR_OK) {
-        start_search(self, self->event_start + RLMR_LIMIT_EVENT_BYTES);
+        start_search(self, start + 1);
     }
     return status;
 }
@@ -329,6 +356,7 @@ static rlmr_status parse(trace *self, rlmr_slice bytes, rlmr_error *err) {
         return RLMR_OK;
     }
     if (status != RLMR_OK && !is_salvageable(self, &trouble)) {
+        set_offset(err, self->at);
         return rlmr_error_set(err, status, "%s", trouble.message);
     }
     if (self->proving) {
@@ -392,7 +420,7 @@ static rlmr_status read_events(trace *self, rlmr_error *err) {
         rlmr_error_clear(&trouble);
         keep_what_may_be_needed(self);
         status = rlmr_input_read(self->input, &piece, &trouble);
-        if (status == RLMR_E_PARSE) { /* damaged packing cuts what it holds */
+        if (status == RLMR_E_PARSE || status == RLMR_E_INPUT) { /* as if the file were cut here */
             status =
                 tell(self, trouble.offset, self->event_start >= 0 && !self->proving, trouble.message, err);
             return status == RLMR_OK ? finish(self, true, err) : status;

@@ -18,6 +18,9 @@ rlmr_status rlmr_file_damage_met(rlmr_file_damage *damage, int64_t offset, rlmr_
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     bool first = damage->errors == 0;
+    if (!first) {
+        (void)snprintf(damage->last, sizeof damage->last, "%.*s", (int)sizeof damage->last - 1, text);
+    }
     damage->errors++;
     rlmr_capture_damaged(damage->capture, damage->kind, offset);
     if (damage->log != NULL) {
@@ -31,6 +34,7 @@ rlmr_status rlmr_file_damage_end(const rlmr_file_damage *damage, rlmr_error *err
     if (damage->errors < 2) {
         return RLMR_OK;
     }
-    return rlmr_capture_note(damage->capture, err, "%llu errors in %s", (unsigned long long)damage->errors,
-                             rlmr_file_damage_name(damage));
+    /* The last may be why a file was not read to its end. */
+    return rlmr_capture_note(damage->capture, err, "%llu errors in %s, the last: %s",
+                             (unsigned long long)damage->errors, rlmr_file_damage_name(damage), damage->last);
 }

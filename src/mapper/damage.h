@@ -9,7 +9,9 @@ typedef struct {
     rlmr_capture *capture;
     rlmr_file_kind kind;
     const rlmr_damage_log *log; /* NULL for none */
+    bool events;                /* what is lost of it are events */
     uint64_t errors;
+    char last[256]; /* the last error, if it is not the first */
 } rlmr_file_damage;
 
 /** The file's name as messages have it, for example "trace_view.json". */

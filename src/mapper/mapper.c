@@ -81,7 +81,7 @@ static rlmr_status note_damage(rlmr_file_damage *damage, int64_t offset, const c
 
 static rlmr_status on_damage(void *self, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
     rlmr_file_damage *damage = self;
-    damage->capture->events_skipped += lost && damage->kind == RLMR_FILE_trace_view;
+    damage->capture->events_skipped += lost && damage->events;
     return note_damage(damage, offset, reason, err);
 }
 
@@ -89,12 +89,7 @@ static rlmr_status on_damage(void *self, int64_t offset, bool lost, const char *
 static rlmr_status keep_or_fail(rlmr_file_damage *damage, rlmr_status status, const rlmr_error *trouble,
                                 rlmr_error *err) {
     if (status == RLMR_E_INPUT || status == RLMR_E_PARSE || status == RLMR_E_LIMIT) {
-        bool first = damage->errors == 0;
-        rlmr_status noted = note_damage(damage, trouble->offset, trouble->message, err);
-        /* That a file was not read to its end is always said. */
-        return noted != RLMR_OK || first ? noted
-                                         : rlmr_capture_note(damage->capture, err, "%s: %s",
-                                                             rlmr_file_damage_name(damage), trouble->message);
+        return note_damage(damage, trouble->offset, trouble->message, err);
     }
     return status == RLMR_OK ? RLMR_OK : rlmr_error_set(err, status, "%s", trouble->message);
 }
@@ -107,7 +102,6 @@ static rlmr_status open_db(job *at, rlmr_error *err) {
     rlmr_file *file = &at->capture->files[RLMR_FILE_profiler_db];
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
-    file->state = RLMR_FILE_READ;
     at->db_damage = damage_of(at, RLMR_FILE_profiler_db);
     at->db_errors = (rlmr_damage){.met = on_damage, .self = &at->db_damage};
     rlmr_status status = rlmr_profiler_db_open(file->path, &at->db_errors, at->meter, &at->db, &trouble);
@@ -129,28 +123,39 @@ static rlmr_status read_csv(job *at, rlmr_file *file, rlmr_error *err) {
     return status;
 }
 
-static rlmr_status read_db_records(job *at, rlmr_error *err) {
+/* A database in which a table was looked for and found counts as read. */
+static void note_used(job *at, bool present) {
+    rlmr_file *file = &at->capture->files[RLMR_FILE_profiler_db];
+    if (present && file->state == RLMR_FILE_UNUSED) {
+        file->state = RLMR_FILE_READ;
+    }
+}
+
+static rlmr_status read_db_records(job *at, bool *no_rows, rlmr_error *err) {
     bool present;
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     rlmr_memory_rows_begin(at->memory, &at->db_damage);
     rlmr_status status = rlmr_profiler_db_memory(at->db, rlmr_memory_row, at->memory, &present, &trouble);
     rlmr_memory_rows_end(at->memory);
+    note_used(at, present);
+    *no_rows = present && at->capture->memory_rows == 0 && at->db_damage.errors > 0;
     return keep_or_fail(&at->db_damage, status, &trouble, err);
 }
 
 static rlmr_status read_records(job *at, rlmr_error *err) {
     rlmr_file *file = &at->capture->files[RLMR_FILE_operator_memory];
     rlmr_status status = RLMR_OK;
+    bool no_rows = false; /* though there should be some */
     if (file->state != RLMR_FILE_ABSENT) {
         status = read_csv(at, file, err);
+        no_rows = file->state == RLMR_FILE_DAMAGED && at->capture->memory_rows == 0;
     } else if (at->db != NULL) {
-        status = read_db_records(at, err);
-        file = &at->capture->files[RLMR_FILE_profiler_db];
+        status = read_db_records(at, &no_rows, err);
     } else {
-        file = &at->capture->files[RLMR_FILE_profiler_db]; /* damaged, or there is none */
+        no_rows = at->capture->files[RLMR_FILE_profiler_db].state == RLMR_FILE_DAMAGED;
     }
-    if (file->state == RLMR_FILE_DAMAGED && at->capture->memory_rows == 0) {
+    if (no_rows) {
         rlmr_capture_degrade(at->capture, RLMR_CAPTURE_FAILED); /* nothing usable */
     }
     return status;
@@ -161,6 +166,7 @@ static rlmr_status read_text_trace(job *at, rlmr_file *file, uint64_t *events, r
     rlmr_damage errors = {.met = on_damage, .self = &damage};
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
+    damage.events = true;
     file->state = RLMR_FILE_READ;
     at->events_damage = &damage;
     rlmr_status status = rlmr_trace_read(file->path, on_event, at, &errors, at->meter, events, &trouble);
@@ -175,7 +181,9 @@ static rlmr_status read_db_trace(job *at, uint64_t *events, rlmr_error *err) {
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     at->events_damage = &at->db_damage;
+    at->db_damage.events = true;
     rlmr_status status = rlmr_profiler_db_events(at->db, on_event, at, events, &present, &trouble);
+    note_used(at, present);
     status = keep_or_fail(&at->db_damage, status, &trouble, err);
     return status == RLMR_OK ? rlmr_memory_finish(at->memory, &at->db_damage, err) : status;
 }

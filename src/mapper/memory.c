@@ -69,6 +69,7 @@ struct rlmr_memory {
     uint32_t pta;
     uint32_t ge;
     rlmr_file_damage *damage; /* of the file that rows come from */
+    const char *records_name; /* of that file */
     size_t place[CSV_COUNT];  /* of a column in the file; SIZE_MAX if it has none */
     int power[CSV_COUNT];     /* of its unit */
     size_t cells_expected;    /* 0 before the header was read */
@@ -337,7 +338,7 @@ static rlmr_status read_record(rlmr_memory *memory, const rlmr_csv_row *row, rlm
 
 /* Note a row that has not as many cells as the header. */
 static rlmr_status check_width(rlmr_memory *memory, rlmr_csv_row *row, rlmr_error *err) {
-    if (row->count == memory->cells_expected) {
+    if (row->count == memory->cells_expected && !row->in_quotes) {
         return RLMR_OK;
     }
     memory->capture->bad_cells++;
@@ -368,6 +369,7 @@ rlmr_status rlmr_memory_row(void *self, const rlmr_csv_row *row, rlmr_error *err
 
 void rlmr_memory_rows_begin(rlmr_memory *memory, rlmr_file_damage *damage) {
     memory->damage = damage;
+    memory->records_name = rlmr_file_damage_name(damage);
     memory->no_header = true;
 }
 
@@ -405,7 +407,8 @@ static rlmr_record *records_of(rlmr_memory *memory, uint64_t *count) {
 }
 
 /* Times in the trace and in the records that lie more than an hour apart are not of the same clock. */
-static rlmr_status check_ranges(rlmr_memory *memory, bool *meet, rlmr_error *err) {
+static rlmr_status check_ranges(rlmr_memory *memory, const rlmr_file_damage *trace, bool *meet,
+                                rlmr_error *err) {
     uint64_t count;
     const rlmr_record *records = records_of(memory, &count);
     int64_t first = INT64_MAX;
@@ -429,12 +432,13 @@ static rlmr_status check_ranges(rlmr_memory *memory, bool *meet, rlmr_error *err
     }
     *meet = false;
     rlmr_capture_degrade(memory->capture, RLMR_CAPTURE_PARTIAL);
-    return rlmr_capture_note(
-        memory->capture, err,
-        "times do not meet, no call stacks: trace_view.json %lld..%lld ns%s, operator_memory.csv "
-        "%lld..%lld ns; --time-offset shifts the trace",
-        (long long)least, (long long)greatest, memory->time_offset ? " (shifted)" : "", (long long)first,
-        (long long)last);
+    return rlmr_capture_note(memory->capture, err,
+                             "times do not meet, no call stacks: events of %s %lld..%lld ns%s, records of %s "
+                             "%lld..%lld ns; --time-offset "
+                             "shifts the events",
+                             rlmr_file_damage_name(trace), (long long)least, (long long)greatest,
+                             memory->time_offset ? " (shifted)" : "", memory->records_name, (long long)first,
+                             (long long)last);
 }
 
 static rlmr_slice top_frame(rlmr_slice stack) {
@@ -468,7 +472,7 @@ static rlmr_status fill_in(rlmr_memory *memory, const rlmr_record *record, rlmr_
 rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_file_damage *damage, rlmr_error *err) {
     bool meet;
     uint64_t count;
-    rlmr_status status = check_ranges(memory, &meet, err);
+    rlmr_status status = check_ranges(memory, damage, &meet, err);
     rlmr_record *records = records_of(memory, &count);
     if (status != RLMR_OK || !meet || count == 0) {
         return status;

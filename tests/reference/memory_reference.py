@@ -699,7 +699,8 @@ def read_capture(capture, trace, table, path, offset_ns):
     database = profiler_db.Database(path, capture) if path and not (trace and table) else None
     records = read_records(table, capture) if table else database_records(database, capture) if database else []
     capture.memory_rows = len(records)
-    if not records and "damaged" in (capture.operator_memory_state, not table and capture.profiler_db_state):
+    expected = database and not table and (database.has("OP_MEMORY") or not database.is_usable())
+    if not records and "damaged" in (capture.operator_memory_state, expected and capture.profiler_db_state):
         capture.reduce_status("failed", "nothing usable")
     events = []
     if any(r.allocation_ns is not None for r in records):       # else no record needs a stack: not read

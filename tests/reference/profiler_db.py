@@ -48,7 +48,6 @@ class Database:
 
     def __init__(self, path, capture):
         self.capture, self.texts, self.chains = capture, {}, {}
-        capture.profiler_db_state = "read"
         for suffix in ("-wal", "-journal"):
             if os.path.exists(path + suffix) and os.path.getsize(path + suffix):
                 self.damaged(f"{os.path.basename(path)}{suffix} is not empty")
@@ -61,6 +60,19 @@ class Database:
 
     def damaged(self, reason):
         self.capture.damaged("profiler_db", f"profiler database: {reason}")
+
+    def is_usable(self):
+        """Whether SQLite can read it at all."""
+        try:
+            self.connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            return True
+        except sqlite3.DatabaseError:
+            return False
+
+    def uses(self, table):
+        """Note that a table is read, if there is one."""
+        if self.has(table) and self.capture.profiler_db_state == "unused":
+            self.capture.profiler_db_state = "read"
 
     def has(self, table):
         """Whether there is such a table."""
@@ -89,6 +101,7 @@ class Database:
 
     def memory(self):
         """The rows of OP_MEMORY as cells of operator_memory.csv in B and ns, text by column of the table."""
+        self.uses("OP_MEMORY")
         for row in self.rows("OP_MEMORY", MEMORY_COLUMNS):
             name, known = self.text(row["name"])
             if not known:
@@ -111,6 +124,7 @@ class Database:
 
     def events(self):
         """The rows of PYTORCH_API as (event of a trace, errors in it)."""
+        self.uses("PYTORCH_API")
         kinds = {row["id"]: row["name"] for row in self.rows("ENUM_API_TYPE", ("id", "name"))} or {OP_TYPE: OP}
         chains = self.call_chains()
         for row in self.rows("PYTORCH_API", API_COLUMNS):

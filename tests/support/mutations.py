@@ -215,7 +215,8 @@ def jobs_alone(root, of_a_kind):
         for directory, _, mutation in named_mutations(name):
             files = [entry.stat().st_size for entry in os.scandir(os.path.join(root, "job", name, directory, OUTPUT))]
             kind = OTHER_BYTES.sub("", mutation.name)
-            if mutation.status in DAMAGED and name == "small" and not ELSEWHERE.search(kind) and kinds[kind] < of_a_kind:
+            another = ELSEWHERE.search(kind) or kinds[kind] >= of_a_kind
+            if mutation.status in DAMAGED and name == "small" and not another:
                 kinds[kind] += 1
                 yield name, directory, mutation, check_strict
             if sum(files) > LARGE_BYTES and name == "small":
