@@ -400,6 +400,36 @@ static void test_damage_before_the_events_costs_the_first(void) {
     check_damaged("\x01[" A "," B "," C "]", "0 ts=2\n1 name=c\n");
 }
 
+static void test_objects_behind_the_events_are_none(void) {
+    check_salvage("{\"traceEvents\": [" A "], \"devices\": [{\"name\": \"d\"}, NaN, {\"name\": \"e\"}]}",
+                  "0 name=a\n", 1, 0, 60);
+    /* but the array may only seem to have ended, behind an event that was damaged */
+    check_damaged("{\"traceEvents\": [" A ", {\"b\": NaN, \"l\": [1, " B "]}, " C "]}",
+                  "0 name=a\n1 ts=2\n2 name=c\n");
+}
+
+/* An array that is not closed takes all that follows for its elements. */
+static void test_events_behind_a_hole_are_found(void) {
+    enum { EVENTS = 1200000, EVENT_BYTES = 21 };
+    char *content = malloc((size_t)EVENTS * EVENT_BYTES + 100);
+    char *at = stpcpy(content, "[" A ",{\"name\":\"hole\",\"args\":{\"l\":[[1,2]");
+    for (int i = 0; i < EVENTS; i++) {
+        at = stpcpy(at, "," B);
+    }
+    fixture file = write_fixture((rlmr_slice){content, (size_t)(at - content)});
+    free(content);
+    damage_seen seen = {0};
+    rlmr_damage damage = {.met = note_damage, .self = &seen};
+    uint64_t events = 0;
+    FILE *out = fopen("/dev/null", "w");
+    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, note_event, out, &damage, NULL, &events, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    CU_ASSERT_EQUAL(events, 1 + EVENTS);
+    CU_ASSERT_EQUAL(seen.offset, 15);
+    CU_ASSERT_PTR_NOT_NULL(strstr(seen.reason, "(limit EVENT_BYTES)"));
+    remove_fixture(&file);
+}
+
 static void test_a_byte_order_mark_is_passed_over(void) {
     check("\xEF\xBB\xBF[" A "]", "0 name=a\n");
 }
@@ -600,6 +630,8 @@ CU_TestInfo rlmr_tests_trace_reader[] = {
     {"only what looks like an event ends the search", test_only_what_looks_like_an_event_ends_the_search},
     {"a comma may stand far before the next event", test_a_comma_may_stand_far_before_the_next_event},
     {"damage before the events costs the first", test_damage_before_the_events_costs_the_first},
+    {"objects behind the events are none", test_objects_behind_the_events_are_none},
+    {"events behind a hole are found", test_events_behind_a_hole_are_found},
     {"a byte order mark is passed over", test_a_byte_order_mark_is_passed_over},
     {"reasons are told", test_reasons_are_told},
     {"damage lies anywhere on the border of pieces", test_damage_lies_anywhere_on_the_border_of_pieces},
