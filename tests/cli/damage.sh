@@ -108,6 +108,12 @@ check_text "bad cells: status, count and offset; a table without its columns" "[
 check "bad cells: the first is on stderr with its place" grep -qE \
     "warning: capture a_ascend_pt is partial: operator_memory.csv: row 2 at byte $second_row: Size \"x\": " cells.err
 check "bad cells: their number is on stderr" grep -qE 'capture a_ascend_pt .*; 4 errors in operator_memory.csv' cells.err
+for processes in 1 2; do
+    run_expecting 3 "$processes" --force --verbose -o verbose.h5 cells
+    check_text "bad cells: -v lists each, np $processes" "4 1" \
+        "$(grep -c '^rl-insight-mr: debug: capture a_ascend_pt: operator_memory.csv: row' "$work/stderr") \
+$(grep -c '^rl-insight-mr: debug: capture c_ascend_pt: operator_memory.csv: row 0' "$work/stderr")"
+done
 run_strict cells '(a_ascend_pt is partial|c_ascend_pt is failed): operator_memory.csv: row'
 
 # --- No rank id ---------------------------------------------------------------------------------------------
