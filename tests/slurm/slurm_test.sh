@@ -149,7 +149,7 @@ stranger=$!
 echo "$stranger" >"$slurm/slurmctld.pid"
 forget_strangers
 check "a pid file that names a stranger is not followed" test ! -e "$slurm/slurmctld.pid"
-if jobs -rp | grep -qx "$stranger"; then kill "$stranger"; fi
+if jobs -rp | grep -x "$stranger" >/dev/null; then kill "$stranger"; fi
 wait "$stranger" || true
 
 "$slurm_here" start "$slurm" >"$work/start.log" 2>&1 || {
