@@ -20,7 +20,8 @@ typedef rlmr_status (*rlmr_on_row)(void *self, const rlmr_csv_row *row, rlmr_err
 
 /** Read all rows. A byte order mark and blank lines are passed over; line ends may be LF, CRLF or CR.
  *
- *  A row that exceeds a limit is lost, and so is one with a quote that is not closed, or not doubled in a row of several lines: reading resumes at the next line then.
+ *  A row that exceeds a limit is lost, and so is one with a quote that is not closed, or not doubled in a row of
+ *  several lines: reading resumes at the next line then.
  *  A lost row has a number all the same.
  *  @param damage told of each lost row, with the offset of its first byte
  *  @param meter NULL for none

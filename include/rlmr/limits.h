@@ -1,6 +1,7 @@
 /* layer: core */
 /** How much of a hostile file is believed. Real data meets none of these. What exceeds one is reported with its name and costs the
- *  event or row that it lies in; STACKS and REREAD_BYTES end the reading of the file. */
+ *  event or row that it lies in; STACKS and REREAD_BYTES end the reading of a text file. Of a database more STACKS, or a longer
+ *  call stack, are left out. */
 #ifndef RLMR_LIMITS_H
 #define RLMR_LIMITS_H
 

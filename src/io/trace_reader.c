@@ -309,7 +309,7 @@ static rlmr_status drop_candidate(trace *self, rlmr_error *err) {
     return status;
 }
 
-/* The parser met an error, or an event is too long. */
+/* The error is one of the file, not of a callback or of memory. */
 static bool is_salvageable(const trace *self, const rlmr_error *trouble) {
     return self->refused == RLMR_OK && (trouble->code == RLMR_E_PARSE || trouble->code == RLMR_E_LIMIT);
 }

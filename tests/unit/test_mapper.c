@@ -823,9 +823,6 @@ static void test_a_database_gives_records_and_their_stacks(void) {
 
 static void test_each_kind_of_text_goes_before_the_database(void) {
     fixture made;
-    map_files(&made, HEADER "add,4.0,1736408883694624.850,,,,,,,,,,,,\n", NULL);
-    close_fixture(&made);
-
     open_fixture(&made); /* records as text, events from the database */
     put_file(&made, RLMR_FILE_operator_memory, "operator_memory.csv",
              RLMR_SLICE(HEADER "add,4.0,1736408883694624.850,,,,,,,,,,,,\n"));
