@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,12 +11,17 @@ static char file_to_remove[PATH_MAX];
 static volatile sig_atomic_t file_is_set;
 static volatile sig_atomic_t this_process_speaks;
 
+/* While the file is made, its name is not known here: a signal is put off until it is. Atomic, since a handler may run on
+ * another thread, one of MPI's. */
+enum { PUT_OFF_NOT, PUT_OFF, PUT_OFF_MET };
+static atomic_int put_off = PUT_OFF_NOT;
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler uses it");
+
 static const int fatal_signals[] = {SIGTERM, SIGINT, SIGHUP};
 enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof fatal_signals[0] };
 
-static void on_signal(int number) {
+static _Noreturn void end_by_signal(void) {
     static const char message[] = "rl-insight-mr: error: ended by a signal, nothing was written\n";
-    (void)number;
     if (file_is_set) {
         (void)unlink(file_to_remove);
     }
@@ -24,6 +30,14 @@ static void on_signal(int number) {
         (void)ignored;
     }
     _exit(1);
+}
+
+static void on_signal(int number) {
+    int expected = PUT_OFF;
+    (void)number;
+    if (!atomic_compare_exchange_strong(&put_off, &expected, PUT_OFF_MET) && expected == PUT_OFF_NOT) {
+        end_by_signal();
+    }
 }
 
 static void set_handler(void (*handler)(int)) {
@@ -42,15 +56,24 @@ void rlmr_cleanup_install(bool speaks) {
     (void)sigaction(SIGPIPE, &ignore, NULL);
 }
 
+void rlmr_cleanup_put_off(void) {
+    atomic_store(&put_off, PUT_OFF);
+}
+
 rlmr_status rlmr_cleanup_file(const char *path, rlmr_error *err) {
-    size_t bytes = strlen(path) + 1;
+    size_t bytes = path == NULL ? 0 : strlen(path) + 1;
+    rlmr_status status = RLMR_OK;
     if (bytes > sizeof file_to_remove) {
-        return rlmr_error_set(err, RLMR_E_OUTPUT, "the path of the output is longer than %zu bytes",
-                              sizeof file_to_remove);
+        status = rlmr_error_set(err, RLMR_E_OUTPUT, "the path of the output is longer than %zu bytes",
+                                sizeof file_to_remove);
+    } else if (path != NULL) {
+        memcpy(file_to_remove, path, bytes);
+        file_is_set = 1;
     }
-    memcpy(file_to_remove, path, bytes);
-    file_is_set = 1;
-    return RLMR_OK;
+    if (atomic_exchange(&put_off, PUT_OFF_NOT) == PUT_OFF_MET) {
+        end_by_signal();
+    }
+    return status;
 }
 
 /* Ignored, not blocked: MPI has threads of its own, and a mask is of one thread. */

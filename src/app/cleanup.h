@@ -14,7 +14,11 @@
  *  @param speaks this process prints the message */
 void rlmr_cleanup_install(bool speaks);
 
-/** Remember the file to remove. @return OK or E_OUTPUT (longer than a path can be) */
+/** A file to remove is about to be made: until rlmr_cleanup_file() a signal is put off. */
+void rlmr_cleanup_put_off(void);
+
+/** Remember the file to remove, and let signals end the process again, at once if one was put off.
+ *  @param path NULL if there is none  @return OK or E_OUTPUT (longer than a path can be) */
 RLMR_MUST_CHECK rlmr_status rlmr_cleanup_file(const char *path, rlmr_error *err);
 
 /** The result is decided: from here to the end of the process the signals do nothing. So a rename is done or not begun, and

@@ -211,8 +211,10 @@ static rlmr_status write_attributes(const run *self, rlmr_error *err) {
 
 /* On process 0: the file is begun before any work, so that a wrong path fails at once. */
 static rlmr_status create_file(run *self, rlmr_error *err) {
+    rlmr_cleanup_put_off();
     rlmr_status status = rlmr_hdf5_create(self->options->output, self->options->force, &self->file, err);
-    status = status == RLMR_OK ? rlmr_cleanup_file(rlmr_hdf5_temporary(self->file), err) : status;
+    rlmr_status known = rlmr_cleanup_file(status == RLMR_OK ? rlmr_hdf5_temporary(self->file) : NULL, err);
+    status = status == RLMR_OK ? known : status;
     return status == RLMR_OK ? write_attributes(self, err) : status;
 }
 

@@ -254,10 +254,14 @@ done
 # The same when it matters most, while the file gets its name, and when all is said and MPI ends (as mpirun does to process
 # 0 when another one has left before it): a debugger delays a system call, to be in time.
 if command -v strace >/dev/null && strace -qq -o /dev/null -e trace=none true 2>/dev/null; then
-    # sentence, what strace delays, the file that is there when the signal comes, and the output
+    # The call that makes the temporary, by its number.
+    strace -qq -f -o "$work/strace" -e trace=openat "$binary" -q -o "$out/new.h5" "$profiles" >"$work/stdout" 2>&1 </dev/null
+    made=$(grep openat "$work/strace" | grep -n '\.tmp"' | cut -d: -f1)
+    rm -f "$out/new.h5"
+    # sentence, what strace delays and how, the file that is there when the signal comes, and the output
     while IFS='|' read -r sentence call delay sight output; do
         rm -f "$work/strace"
-        strace -qq -f -o "$work/strace" -e trace="$call" -e inject="$call:$delay=2000000" \
+        strace -qq -f -o "$work/strace" -e trace="$call" -e inject="$call:$delay" \
             "$binary" -q -o "$out/$output" "$profiles" >"$work/stdout" 2>"$work/stderr" </dev/null &
         job=$!
         await "$patience_s" eval "grep -qs '$call' '$work/strace' && compgen -G '$work/$sight' >/dev/null" ||
@@ -273,11 +277,12 @@ if command -v strace >/dev/null && strace -qq -o /dev/null -e trace=none true 2>
             check_stopped "SIGTERM $sentence"
         fi
         rm -f "$out/new.h5"
-    done <<'END'
-before the output has its name|fsync|delay_enter|out/.*.tmp|new.h5
-when the output has its name|renameat2|delay_exit|out/new.h5|new.h5
-when all is well and said|shutdown|delay_enter|out/new.h5|new.h5
-when the error is said|shutdown|delay_enter|stderr|none/new.h5
+    done <<END
+while the temporary is made|openat|delay_exit=2000000:when=$made|out/.*.tmp|new.h5
+before the output has its name|fsync|delay_enter=2000000|out/.*.tmp|new.h5
+when the output has its name|renameat2|delay_exit=2000000|out/new.h5|new.h5
+when all is well and said|shutdown|delay_enter=2000000|out/new.h5|new.h5
+when the error is said|shutdown|delay_enter=2000000|stderr|none/new.h5
 END
 else
     echo "skipped: a signal while the output gets its name, strace cannot run here"
