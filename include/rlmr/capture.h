@@ -68,6 +68,8 @@ typedef struct {
     int32_t window;
     rlmr_capture_status status;
     char *role;
+    char *
+        job_role; /**< role in the tables of cluster.h: a parent's name counts only if one rank lies under two parents */
     char *path; /**< relative, as in the table */
     char *timestamp;
     rlmr_file files[RLMR_FILES];

@@ -9,6 +9,7 @@
 #define RLMR_PROFILER_DB_H
 
 #include "rlmr/csv_reader.h"
+#include "rlmr/metadata_reader.h"
 #include "rlmr/trace_reader.h"
 
 typedef struct rlmr_profiler_db rlmr_profiler_db;
@@ -46,5 +47,20 @@ RLMR_MUST_CHECK rlmr_status rlmr_profiler_db_memory(rlmr_profiler_db *db, rlmr_o
  *  @return as rlmr_profiler_db_memory() */
 RLMR_MUST_CHECK rlmr_status rlmr_profiler_db_events(rlmr_profiler_db *db, rlmr_on_event on_event, void *self,
                                                     uint64_t *events, bool *present, rlmr_error *err);
+
+/** Table META_DATA: rows `parallel_group_info` and `distributed_args`, whose value is JSON; a value that does not parse is damage.
+ *  @param groups,distribution whether to give them
+ *  @return as rlmr_profiler_db_memory() */
+RLMR_MUST_CHECK rlmr_status rlmr_profiler_db_metadata(rlmr_profiler_db *db, const rlmr_metadata_sink *sink,
+                                                      bool groups, bool distribution, bool *present,
+                                                      rlmr_error *err);
+
+/** Table RANK_DEVICE_MAP in rowid order, each with the first row of HOST_INFO.
+ *  @param on_device rank and device as written, empty if absent; host_uid and host_name empty if there is no HOST_INFO
+ *  @return as rlmr_profiler_db_memory() */
+typedef rlmr_status (*rlmr_on_device)(void *self, rlmr_slice rank, rlmr_slice device, rlmr_slice host_uid,
+                                      rlmr_slice host_name, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_profiler_db_devices(rlmr_profiler_db *db, rlmr_on_device on_device,
+                                                     void *self, bool *present, rlmr_error *err);
 
 #endif

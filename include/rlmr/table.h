@@ -32,6 +32,17 @@ typedef struct {
         offset; /**< of the value in the row struct; a text is a uint32_t id of the process's symtab there */
 } rlmr_column;
 
+/** What becomes of a column when rows are folded into one. FIRST: the value of the first row in key order; of a text the first
+ *  that is not empty. SUM: compensated, in key order, NaN counts as absent. MAX: NaN counts as absent. */
+typedef enum { RLMR_MERGE_FIRST, RLMR_MERGE_SUM, RLMR_MERGE_MAX } rlmr_merge;
+
+/** An F64 column that is a quotient of two others once rows are folded; 0 if the denominator is 0. */
+typedef struct {
+    size_t column;
+    size_t numerator;
+    size_t denominator;
+} rlmr_quotient;
+
 typedef struct {
     const char *name;        /**< of the HDF5 group, without the slash */
     const char *description; /**< one line */
@@ -40,6 +51,11 @@ typedef struct {
     int index;         /**< column that is the dataframe's index, or -1: a generated `row` column, 0 .. n-1 */
     const size_t *key; /**< columns to sort by, most significant first; never F64; together unique */
     size_t key_count;
+    size_t
+        fold_count; /**< rows that are equal in so many leading columns of the key are folded into one; 0: none are */
+    const rlmr_merge *merge; /**< one a column, if rows are folded; SUM and MAX are of F64 columns */
+    const rlmr_quotient *quotients;
+    size_t quotients_count;
 } rlmr_schema;
 
 typedef int64_t rlmr_row_I64;

@@ -53,6 +53,7 @@ void rlmr_capture_init(rlmr_capture *capture) {
 
 void rlmr_capture_release(rlmr_capture *capture) {
     free(capture->role);
+    free(capture->job_role);
     free(capture->path);
     free(capture->timestamp);
     free(capture->message);
@@ -111,7 +112,8 @@ bool rlmr_capture_parse_rank(rlmr_slice text, int32_t *rank) {
     X(number) X(rank_id) X(window) X(status) X(events_seen) X(events_with_stack) X(events_skipped)           \
     X(memory_rows) X(rows_matched) X(bad_cells) X(bytes_read) X(first_error_offset)
 /* clang-format on */
-#define TEXTS(X) X(role) X(path) X(timestamp) X(message)
+#define COLUMN_TEXTS(X) X(role) X(path) X(timestamp) X(message)
+#define TEXTS(X) COLUMN_TEXTS(X) X(job_role)
 
 static rlmr_status encode_text(const char *text, rlmr_bytes *out, rlmr_error *err) {
     return rlmr_bytes_append_slice(out, rlmr_slice_of(text == NULL ? "" : text), err);
@@ -227,7 +229,7 @@ rlmr_status rlmr_capture_append(const rlmr_capture *capture, rlmr_table *capture
         status = rlmr_symtab_intern_utf8(texts, rlmr_slice_of(value), &row.field, NULL, err);                \
     }
 #define INTERN_OWN(field) INTERN(field, capture->field)
-    TEXTS(INTERN_OWN)
+    COLUMN_TEXTS(INTERN_OWN)
     INTERN(source, source_text(capture))
     INTERN(status, rlmr_capture_status_text(capture->status))
 #define FILE_FIELDS(X, kind)                                                                                 \
