@@ -1,6 +1,6 @@
 #include "memory.h"
 
-#include "rlmr/decimal.h"
+#include "columns.h"
 #include "stack_index.h"
 
 #include <math.h>
@@ -11,45 +11,28 @@
 /* Records and trace that lie further apart than this do not share a clock. */
 #define RANGES_APART_NS INT64_C(3600000000000)
 
-/* X(column, title, quantity): the columns we use, as named in the file without their unit. */
+/* X(column, title, kind, required): the columns we use, as named in the file without their unit. */
 #define CSV_COLUMNS(X)                                                                                       \
-    X(name, "Name", TEXT)                                                                                    \
-    X(size, "Size", KIB)                                                                                     \
-    X(allocation_time, "Allocation Time", US)                                                                \
-    X(release_time, "Release Time", US)                                                                      \
-    X(duration, "Duration", US)                                                                              \
-    X(active_duration, "Active Duration", US)                                                                \
-    X(allocated, "Allocation Total Allocated", MIB)                                                          \
-    X(reserved, "Allocation Total Reserved", MIB)                                                            \
-    X(active, "Allocation Total Active", MIB)                                                                \
-    X(release_allocated, "Release Total Allocated", MIB)                                                     \
-    X(release_reserved, "Release Total Reserved", MIB)                                                       \
-    X(release_active, "Release Total Active", MIB)                                                           \
-    X(stream, "Stream Ptr", TEXT)                                                                            \
-    X(device, "Device Type", TEXT)
+    X(name, "Name", TEXT, true)                                                                              \
+    X(size, "Size", KIB, true)                                                                               \
+    X(allocation_time, "Allocation Time", TIME, true)                                                        \
+    X(release_time, "Release Time", TIME, false)                                                             \
+    X(duration, "Duration", TIME, false)                                                                     \
+    X(active_duration, "Active Duration", TIME, false)                                                       \
+    X(allocated, "Allocation Total Allocated", MIB, false)                                                   \
+    X(reserved, "Allocation Total Reserved", MIB, false)                                                     \
+    X(active, "Allocation Total Active", MIB, false)                                                         \
+    X(release_allocated, "Release Total Allocated", MIB, false)                                              \
+    X(release_reserved, "Release Total Reserved", MIB, false)                                                \
+    X(release_active, "Release Total Active", MIB, false)                                                    \
+    X(stream, "Stream Ptr", TEXT, false)                                                                     \
+    X(device, "Device Type", TEXT, false)
 
-#define CSV_ENUM(column, title, quantity) CSV_##column,
+#define CSV_ENUM(column, title, kind, required) CSV_##column,
 enum { CSV_COLUMNS(CSV_ENUM) CSV_COUNT };
 
-typedef enum { QUANTITY_TEXT, QUANTITY_US, QUANTITY_KIB, QUANTITY_MIB } quantity;
-
-typedef struct {
-    const char *title;
-    quantity kind;
-} csv_column;
-
-#define CSV_COLUMN(column, title, quantity) {title, QUANTITY_##quantity},
-static const csv_column csv_columns[CSV_COUNT] = {CSV_COLUMNS(CSV_COLUMN)};
-
-/* Memory units of a header, as powers of 1024 of a byte; units of time, as powers of ten of a ns. */
-typedef struct {
-    const char *name;
-    int power;
-} unit_power;
-static const unit_power memory_units[] = {{"B", 0}, {"KB", 1}, {"MB", 2}, {"GB", 3}, {NULL, 0}};
-static const unit_power time_units[] = {{"ns", 0}, {"us", 3}, {NULL, 0}};
-
-#define MS_POWER 6 /* of a ns */
+#define CSV_COLUMN(column, title, kind, required) {title, RLMR_CELL_##kind, required},
+static const rlmr_csv_column csv_columns[CSV_COUNT] = {CSV_COLUMNS(CSV_COLUMN)};
 
 #define TABLE_COLUMN(type, name, unit, storage, description) TABLE_##name,
 enum { RLMR_MEMORY_EVENTS(TABLE_COLUMN) TABLE_COLUMNS };
@@ -68,12 +51,8 @@ struct rlmr_memory {
     uint32_t found[RLMR_FOUND_COUNT];
     uint32_t pta;
     uint32_t ge;
-    rlmr_file_damage *damage; /* of the file that rows come from */
-    const char *records_name; /* of that file */
-    size_t place[CSV_COUNT];  /* of a column in the file; SIZE_MAX if it has none */
-    int power[CSV_COUNT];     /* of its unit */
-    size_t cells_expected;    /* 0 before the header was read */
-    bool no_header;           /* it is lost, or lacks a column without which no row can be read */
+    const char *records_name; /* of the file that rows come from */
+    rlmr_columns columns;     /* of that file */
     bool time_offset;         /* the user has shifted the trace */
 };
 
@@ -124,143 +103,6 @@ void rlmr_memory_close(rlmr_memory *memory) {
     }
 }
 
-static rlmr_status row_damage(rlmr_memory *memory, const rlmr_csv_row *row, const char *where,
-                              rlmr_slice cell, const char *reason, rlmr_error *err) {
-    int shown = cell.bytes > 64 ? 64 : (int)cell.bytes;
-    char place[40] = "";
-    if (row->offset >= 0) {
-        (void)snprintf(place, sizeof place, " at byte %lld", (long long)row->offset);
-    }
-    return rlmr_file_damage_met(memory->damage, row->offset, err, "row %llu%s: %s \"%.*s\": %s",
-                                (unsigned long long)row->number, place, where, shown, cell.text, reason);
-}
-
-static rlmr_status bad_cell(rlmr_memory *memory, const rlmr_csv_row *row, int column, rlmr_slice cell,
-                            const char *reason, rlmr_error *err) {
-    memory->capture->bad_cells++;
-    return row_damage(memory, row, csv_columns[column].title, cell, reason, err);
-}
-
-/* The part of a header cell before its unit, and the unit: "Size(KB)" is "Size" and "KB". */
-static rlmr_slice split_unit(rlmr_slice title, rlmr_slice *unit) {
-    *unit = (rlmr_slice){.text = ""};
-    const char *open = memchr(title.text, '(', title.bytes);
-    if (open == NULL || title.text[title.bytes - 1] != ')') {
-        return title;
-    }
-    size_t before = (size_t)(open - title.text);
-    *unit = (rlmr_slice){.text = open + 1, .bytes = title.bytes - before - 2};
-    while (before > 0 && title.text[before - 1] == ' ') {
-        before--;
-    }
-    return (rlmr_slice){.text = title.text, .bytes = before};
-}
-
-/* @return false for a unit that is not known */
-static bool find_unit(quantity kind, rlmr_slice unit, int *power) {
-    const unit_power *known = kind == QUANTITY_US ? time_units : memory_units;
-    *power = 0;
-    while (kind != QUANTITY_TEXT && known->name != NULL &&
-           !rlmr_slice_equal(unit, rlmr_slice_of(known->name))) {
-        known++;
-    }
-    *power = known->power;
-    return kind == QUANTITY_TEXT || known->name != NULL;
-}
-
-static rlmr_status read_title(rlmr_memory *memory, const rlmr_csv_row *row, size_t at, rlmr_error *err) {
-    rlmr_slice unit;
-    rlmr_slice title = split_unit(row->cells[at], &unit);
-    for (int column = 0; column < CSV_COUNT; column++) {
-        if (memory->place[column] != SIZE_MAX ||
-            !rlmr_slice_equal(title, rlmr_slice_of(csv_columns[column].title))) {
-            continue;
-        }
-        if (!find_unit(csv_columns[column].kind, unit, &memory->power[column])) {
-            return bad_cell(memory, row, column, row->cells[at],
-                            "a unit that is not known, the column is left out", err);
-        }
-        memory->place[column] = at;
-        return RLMR_OK;
-    }
-    return RLMR_OK;
-}
-
-static rlmr_status read_header(rlmr_memory *memory, const rlmr_csv_row *row, rlmr_error *err) {
-    memory->cells_expected = row->count;
-    for (int column = 0; column < CSV_COUNT; column++) {
-        memory->place[column] = SIZE_MAX;
-    }
-    for (size_t at = 0; at < row->count; at++) {
-        rlmr_status status = read_title(memory, row, at, err);
-        if (status != RLMR_OK) {
-            return status;
-        }
-    }
-    static const int required[] = {CSV_name, CSV_size, CSV_allocation_time};
-    for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) {
-        if (memory->place[required[i]] == SIZE_MAX) {
-            return row_damage(memory, row, "column", rlmr_slice_of(csv_columns[required[i]].title),
-                              "not in the header, nothing can be read", err);
-        }
-    }
-    memory->no_header = false;
-    return RLMR_OK;
-}
-
-static rlmr_slice cell_of(const rlmr_memory *memory, const rlmr_csv_row *row, int column) {
-    size_t place = memory->place[column];
-    return place < row->count ? row->cells[place] : (rlmr_slice){.text = ""};
-}
-
-/* A time stamp in ns; RLMR_TIME_ABSENT if the cell is absent or bad. */
-static rlmr_status read_time(rlmr_memory *memory, const rlmr_csv_row *row, int column, int64_t *ns,
-                             rlmr_error *err) {
-    rlmr_slice cell = cell_of(memory, row, column);
-    *ns = RLMR_TIME_ABSENT;
-    if (cell.bytes == 0 || rlmr_decimal_time_to_ns(cell, memory->power[column], ns)) {
-        return RLMR_OK;
-    }
-    *ns = RLMR_TIME_ABSENT;
-    return bad_cell(memory, row, column, cell, "no time, or its precision is gone (saved by a spreadsheet?)",
-                    err);
-}
-
-/* A number in our unit, rounded once; NaN if the cell is absent or bad. */
-static rlmr_status read_number(rlmr_memory *memory, const rlmr_csv_row *row, int column, double *value,
-                               rlmr_error *err) {
-    rlmr_slice cell = cell_of(memory, row, column);
-    quantity kind = csv_columns[column].kind;
-    int power = memory->power[column];
-    *value = NAN;
-    if (cell.bytes == 0) {
-        return RLMR_OK;
-    }
-    double number;
-    if (!rlmr_decimal_to_double(cell, kind == QUANTITY_US ? power - MS_POWER : 0, &number)) {
-        return bad_cell(memory, row, column, cell, "not a number", err);
-    }
-    if (kind != QUANTITY_US) {
-        number = ldexp(number, 10 * (power - (kind == QUANTITY_KIB ? 1 : 2)));
-    }
-    if (!isfinite(number)) {
-        return bad_cell(memory, row, column, cell, "too great", err);
-    }
-    *value = number;
-    return RLMR_OK;
-}
-
-static rlmr_status read_text(rlmr_memory *memory, const rlmr_csv_row *row, int column, uint32_t *id,
-                             rlmr_error *err) {
-    rlmr_slice cell = cell_of(memory, row, column);
-    bool replaced = false;
-    rlmr_status status = rlmr_symtab_intern_utf8(memory->partial->texts, cell, id, &replaced, err);
-    if (status == RLMR_OK && replaced) {
-        status = bad_cell(memory, row, column, cell, "not UTF-8, or a NUL byte", err);
-    }
-    return status;
-}
-
 /* A record with an allocation time looks for its stack. */
 static rlmr_status add_record(rlmr_memory *memory, rlmr_slice name, int64_t time_ns, rlmr_error *err) {
     rlmr_record record = {.time_ns = time_ns, .row = memory->partial->tables[RLMR_TABLE_memory_events].rows};
@@ -273,8 +115,9 @@ static rlmr_status read_times(rlmr_memory *memory, const rlmr_csv_row *row, rlmr
     int64_t allocation;
     int64_t release;
     int64_t bad_before = memory->capture->bad_cells;
-    rlmr_status status = read_time(memory, row, CSV_allocation_time, &allocation, err);
-    status = status == RLMR_OK ? read_time(memory, row, CSV_release_time, &release, err) : status;
+    rlmr_status status = rlmr_columns_time(&memory->columns, row, CSV_allocation_time, &allocation, err);
+    status = status == RLMR_OK ? rlmr_columns_time(&memory->columns, row, CSV_release_time, &release, err)
+                               : status;
     if (status != RLMR_OK) {
         return status;
     }
@@ -283,11 +126,11 @@ static rlmr_status read_times(rlmr_memory *memory, const rlmr_csv_row *row, rlmr
     out->start_time_ns = allocation != RLMR_TIME_ABSENT ? allocation : release;
     out->start_time_ms = out->start_time_ns != RLMR_TIME_ABSENT ? (double)out->start_time_ns / 1e6 : NAN;
     if (out->start_time_ns == RLMR_TIME_ABSENT && memory->capture->bad_cells == bad_before) {
-        status = bad_cell(memory, row, CSV_allocation_time, (rlmr_slice){.text = ""},
-                          "a record without any time", err);
+        status = rlmr_columns_bad_cell(&memory->columns, row, CSV_allocation_time, (rlmr_slice){.text = ""},
+                                       "a record without any time", err);
     }
     if (status == RLMR_OK && allocation != RLMR_TIME_ABSENT) {
-        status = add_record(memory, cell_of(memory, row, CSV_name), allocation, err);
+        status = add_record(memory, rlmr_columns_cell(&memory->columns, row, CSV_name), allocation, err);
     }
     return status;
 }
@@ -307,7 +150,7 @@ static rlmr_status read_numbers(rlmr_memory *memory, const rlmr_csv_row *row, rl
     };
     rlmr_status status = RLMR_OK;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == RLMR_OK; i++) {
-        status = read_number(memory, row, numbers[i].column, numbers[i].value, err);
+        status = rlmr_columns_number(&memory->columns, row, numbers[i].column, numbers[i].value, err);
     }
     /* RL-Insight's rule: a record whose duration is not known was held for 0 ms. */
     out->is_released = out->is_released || !isnan(out->duration_ms);
@@ -316,7 +159,7 @@ static rlmr_status read_numbers(rlmr_memory *memory, const rlmr_csv_row *row, rl
 }
 
 static rlmr_status read_record(rlmr_memory *memory, const rlmr_csv_row *row, rlmr_error *err) {
-    rlmr_slice name = cell_of(memory, row, CSV_name);
+    rlmr_slice name = rlmr_columns_cell(&memory->columns, row, CSV_name);
     bool ge = name.bytes >= 6 && memcmp(name.text, "cann::", 6) == 0;
     rlmr_memory_events_row out = {.role = memory->role,
                                   .rank_id = memory->capture->rank_id,
@@ -327,54 +170,36 @@ static rlmr_status read_record(rlmr_memory *memory, const rlmr_csv_row *row, rlm
     bool release_only = false;
     rlmr_status status = read_times(memory, row, &out, &release_only, err);
     status = status == RLMR_OK ? read_numbers(memory, row, &out, release_only, err) : status;
-    status = status == RLMR_OK ? read_text(memory, row, CSV_name, &out.name, err) : status;
-    status = status == RLMR_OK ? read_text(memory, row, CSV_stream, &out.stream, err) : status;
-    status = status == RLMR_OK ? read_text(memory, row, CSV_device, &out.device_type, err) : status;
+    status = status == RLMR_OK
+                 ? rlmr_columns_text(&memory->columns, row, CSV_name, memory->partial->texts, &out.name, err)
+                 : status;
+    status = status == RLMR_OK ? rlmr_columns_text(&memory->columns, row, CSV_stream, memory->partial->texts,
+                                                   &out.stream, err)
+                               : status;
+    status = status == RLMR_OK ? rlmr_columns_text(&memory->columns, row, CSV_device, memory->partial->texts,
+                                                   &out.device_type, err)
+                               : status;
     if (status == RLMR_OK) {
         status = rlmr_table_append(&memory->partial->tables[RLMR_TABLE_memory_events], &out, err);
     }
     return status;
 }
 
-/* Note a row that has not as many cells as the header. */
-static rlmr_status check_width(rlmr_memory *memory, rlmr_csv_row *row, rlmr_error *err) {
-    if (row->count == memory->cells_expected && !row->in_quotes) {
-        return RLMR_OK;
-    }
-    memory->capture->bad_cells++;
-    if (row->count > memory->cells_expected) {
-        return row_damage(memory, row, "at", row->cells[memory->cells_expected],
-                          "more cells than the header has", err);
-    }
-    rlmr_slice last = row->cells[row->count - 1];
-    if (!row->unended) {
-        return row_damage(memory, row, "after", last, "fewer cells than the header has", err);
-    }
-    row->count--; /* the file was cut in this row: its last cell may be cut too */
-    return row_damage(memory, row, "after", last, "the file ends inside the row, this cell is left out", err);
-}
-
 rlmr_status rlmr_memory_row(void *self, const rlmr_csv_row *row, rlmr_error *err) {
     rlmr_memory *memory = self;
-    if (row->number == 0) {
-        return read_header(memory, row, err);
-    }
-    if (memory->no_header) {
-        return RLMR_OK;
-    }
-    rlmr_csv_row kept = *row;
-    rlmr_status status = check_width(memory, &kept, err);
-    return status == RLMR_OK ? read_record(memory, &kept, err) : status;
+    rlmr_csv_row kept;
+    bool is_data;
+    rlmr_status status = rlmr_columns_row(&memory->columns, row, &kept, &is_data, err);
+    return status == RLMR_OK && is_data ? read_record(memory, &kept, err) : status;
 }
 
 void rlmr_memory_rows_begin(rlmr_memory *memory, rlmr_file_damage *damage) {
-    memory->damage = damage;
+    _Static_assert(CSV_COUNT <= RLMR_COLUMNS_MAX, "rlmr_columns has room");
+    memory->columns = rlmr_columns_of(csv_columns, CSV_COUNT, damage);
     memory->records_name = rlmr_file_damage_name(damage);
-    memory->no_header = true;
 }
 
 void rlmr_memory_rows_end(rlmr_memory *memory) {
-    memory->damage = NULL;
     memory->capture->memory_rows =
         (int64_t)(memory->partial->tables[RLMR_TABLE_memory_events].rows - memory->first_row);
 }
