@@ -188,6 +188,7 @@ static rlmr_status read_role(rlmr_capture *capture, rlmr_error *err) {
         read_scalar(capture, RLMR_FILE_profiler_metadata, "role", false, &present, &role, &good, err);
     if (status == RLMR_OK && role != NULL && role[0] != '\0') {
         status = set_text(&capture->role, role, strlen(role), err);
+        status = status == RLMR_OK ? set_text(&capture->job_role, role, strlen(role), err) : status;
     }
     free(role);
     return status;

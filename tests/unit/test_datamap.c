@@ -542,6 +542,35 @@ static void test_roles_of_the_metadata_make_the_groups(void) {
     remove_tree(root);
 }
 
+/* The job's role of each capture, in their order. */
+static void check_job_roles(const char *root, const char *filter, const char *expected) {
+    result got =
+        filter == NULL ? BUILD((char *)root) : BUILD((char[]){"--rank-list"}, (char *)filter, (char *)root);
+    CU_ASSERT_EQUAL_FATAL(got.status, RLMR_OK);
+    char text[200] = "";
+    for (size_t i = 0; i < got.map.count; i++) {
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "<%s>", got.map.captures[i].job_role);
+    }
+    CU_ASSERT_STRING_EQUAL(text, expected);
+    rlmr_datamap_release(&got.map);
+}
+
+static void test_a_parent_is_a_role_of_the_job_if_a_rank_lies_under_two(void) {
+    char *root = make_tree();
+    put_capture(root, "node0/a_ascend_pt", 0);
+    put_capture(root, "node1/b_ascend_pt", 1);
+    put_in(root, "node1/none_ascend_pt", OUTPUT "operator_memory.csv", "");
+    put_in(root, "node0/none_ascend_pt", OUTPUT "operator_memory.csv",
+           ""); /* without a rank, so not the same */
+    put_capture(root, "node1/c_ascend_pt", 0);
+    put_in(root, "node1/c_ascend_pt", "profiler_metadata.json", "{\"role\": \"critic\"}");
+    check_job_roles(root, NULL, "<critic><><><><>");
+    put_capture(root, "node1/later_ascend_pt", 0);
+    check_job_roles(root, NULL, "<critic><node0><node0><node1><node1><node1>");
+    check_job_roles(root, "1", "<node1>");
+    remove_tree(root);
+}
+
 /* ---- Rule 5: the files ---- */
 
 static void check_file(const rlmr_capture *capture, rlmr_file_kind kind, const char *name, int64_t bytes) {
@@ -926,6 +955,8 @@ CU_TestInfo rlmr_tests_datamap[] = {
      test_windows_are_in_order_of_the_stamps_then_the_paths},
     {"captures are numbered by role, rank, window", test_captures_are_numbered_by_role_rank_window},
     {"roles of the metadata make the groups", test_roles_of_the_metadata_make_the_groups},
+    {"a parent is a role of the job if a rank lies under two",
+     test_a_parent_is_a_role_of_the_job_if_a_rank_lies_under_two},
     {"files are found by their names", test_files_are_found_by_their_names},
     {"some files have several names", test_some_files_have_several_names},
     {"a directory with the name of a file is not absent",
