@@ -56,7 +56,7 @@ typedef struct {
 } rlmr_communication_band;
 typedef struct {
     rlmr_communication_key key; /**< op: kind and statistic, "allreduce-top1" */
-    rlmr_slice src;             /**< local numbers, as written; empty if the link has no `-` */
+    rlmr_slice src;             /**< local numbers, as written; a database may lack them */
     rlmr_slice dst;
     RLMR_COMMUNICATION_LINK_FIELDS(RLMR_COMMUNICATION_SLICE)
 } rlmr_communication_link;
@@ -71,9 +71,11 @@ typedef struct {
 
 /** Read communication.json: times and bands, operator by operator; no more than one operator is held.
  *
- *  What is complete before an error in the JSON is given.
- *  @param damage told of what has not the form of the file (a step or section or operator that is no object, an unknown section,
- *                a transport or distribution of another form); it costs only that
+ *  Operators that are complete before an error in the JSON are given. Each gives one time, empty if it has no times. Of a
+ *  repeated field or block the last counts; operators, transports, sizes and links come as often as they stand there.
+ *  @param damage told of what has not the form of the file: a step, section, operator, block of an operator, transport, link or
+ *                distribution that is no object, an unknown section, a size whose value is not [count, duration], a link without
+ *                `-`, an operator over the limit RECORD_BYTES; it costs only that. The offset is that of its key
  *  @param meter  NULL for none
  *  @return OK; E_INPUT, E_PARSE and E_LIMIT (err->offset says where; what came before was given), E_NOMEM, or what a callback
  *          or the meter returned */

@@ -29,6 +29,10 @@ typedef rlmr_status (*rlmr_json_token)(void *self, rlmr_json_kind kind, rlmr_sli
 RLMR_MUST_CHECK rlmr_status rlmr_json_read(const char *path, rlmr_json_token token, void *self,
                                            const rlmr_meter *meter, rlmr_error *err);
 
+/** As rlmr_json_read(). @param end out: while `token` is called, the offset of the byte behind the token */
+RLMR_MUST_CHECK rlmr_status rlmr_json_read_located(const char *path, rlmr_json_token token, void *self,
+                                                   const rlmr_meter *meter, int64_t *end, rlmr_error *err);
+
 /** The text, or number, under a key of the object that the file holds.
  *
  *  @param numbers whether a number is taken too, as its digits

@@ -10,37 +10,66 @@ static void set_offset(rlmr_error *err, int64_t offset) {
     }
 }
 
-static rlmr_status parse_file(rlmr_json_parser *parser, rlmr_input *input, rlmr_error *err) {
+typedef struct {
+    rlmr_input *input;
+    rlmr_json_parser *parser;
+    int64_t fed; /* offset of the piece that the parser was given last */
+    rlmr_json_token token;
+    void *self;
+    int64_t *end;
+} document;
+
+static int64_t token_end(const document *self) {
+    return self->fed + (int64_t)rlmr_json_parser_at(self->parser);
+}
+
+static rlmr_status parse_file(document *self, rlmr_error *err) {
     rlmr_slice piece;
     do {
-        rlmr_status status = rlmr_input_read(input, &piece, err);
+        rlmr_status status = rlmr_input_read(self->input, &piece, err);
         if (status != RLMR_OK) {
             return status;
         }
-        rlmr_slice body = rlmr_input_text(input);
+        rlmr_slice body = rlmr_input_text(self->input);
         if (piece.bytes > 0 && body.bytes == 0) {
             continue;
         }
-        status = rlmr_json_parser_feed(parser, body, err);
+        self->fed = rlmr_input_end(self->input) - (int64_t)body.bytes;
+        status = rlmr_json_parser_feed(self->parser, body, err);
         if (status != RLMR_OK) {
-            size_t consumed = body.bytes > 0 ? rlmr_json_parser_at(parser) : 0;
-            set_offset(err, rlmr_input_end(input) - (int64_t)(body.bytes - consumed));
+            set_offset(err, body.bytes > 0 ? token_end(self) : self->fed);
             return status;
         }
     } while (piece.bytes > 0);
     return RLMR_OK;
 }
 
+static rlmr_status read_document(document *out, const char *path, rlmr_json_token token, void *self,
+                                 const rlmr_meter *meter, rlmr_error *err) {
+    rlmr_status status = rlmr_input_open(path, meter, &out->input, err);
+    status = status == RLMR_OK ? rlmr_json_parser_open(token, self, &out->parser, err) : status;
+    status = status == RLMR_OK ? parse_file(out, err) : status;
+    rlmr_json_parser_close(out->parser);
+    rlmr_input_close(out->input);
+    return status;
+}
+
 rlmr_status rlmr_json_read(const char *path, rlmr_json_token token, void *self, const rlmr_meter *meter,
                            rlmr_error *err) {
-    rlmr_input *input;
-    rlmr_json_parser *parser = NULL;
-    rlmr_status status = rlmr_input_open(path, meter, &input, err);
-    status = status == RLMR_OK ? rlmr_json_parser_open(token, self, &parser, err) : status;
-    status = status == RLMR_OK ? parse_file(parser, input, err) : status;
-    rlmr_json_parser_close(parser);
-    rlmr_input_close(input);
-    return status;
+    document state = {0};
+    return read_document(&state, path, token, self, meter, err);
+}
+
+static rlmr_status locate(void *context, rlmr_json_kind kind, rlmr_slice text, int depth, rlmr_error *err) {
+    document *self = context;
+    *self->end = token_end(self);
+    return self->token(self->self, kind, text, depth, err);
+}
+
+rlmr_status rlmr_json_read_located(const char *path, rlmr_json_token token, void *self,
+                                   const rlmr_meter *meter, int64_t *end, rlmr_error *err) {
+    document state = {.token = token, .self = self, .end = end};
+    return read_document(&state, path, locate, &state, meter, err);
 }
 
 typedef struct {
