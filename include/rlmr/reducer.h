@@ -60,4 +60,21 @@ RLMR_MUST_CHECK rlmr_status rlmr_merge_rows(const rlmr_schema *schema, rlmr_sour
                                             size_t block_rows, rlmr_sink *sink, uint64_t *rows,
                                             rlmr_error *err);
 
+/** Between the merge and the sink of a table whose schema has a fold_count: rows that are equal in so many leading columns of the
+ *  key come as one row, with the quotients of the schema. Rows reach it in key order, so the result does not depend on how many
+ *  runs and blocks they came in. */
+typedef struct rlmr_fold rlmr_fold;
+
+/** @param inner borrowed until close; its rows() is called from rows() and end() of the fold's own sink
+ *  @param out   owned by the caller, rlmr_fold_close()  @return OK or E_NOMEM */
+RLMR_MUST_CHECK rlmr_status rlmr_fold_open(const rlmr_schema *schema, rlmr_sink *inner, rlmr_fold **out,
+                                           rlmr_error *err);
+void rlmr_fold_close(rlmr_fold *fold);
+
+/** The fold as a sink, for one table; valid until close. */
+rlmr_sink rlmr_fold_sink(rlmr_fold *fold);
+
+/** Rows given to `inner` so far. */
+uint64_t rlmr_fold_rows(const rlmr_fold *fold);
+
 #endif

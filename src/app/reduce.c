@@ -38,13 +38,28 @@ static rlmr_status reduce_texts(rlmr_comm *comm, rlmr_table *table, const rlmr_s
     return status;
 }
 
+/* On process 0: put a fold before the sink if the table wants one, and begin. */
+static rlmr_status begin(consumer *to, rlmr_fold **fold, rlmr_sink *folding, rlmr_error *err) {
+    if (to->schema->fold_count > 0) {
+        rlmr_status status = rlmr_fold_open(to->schema, to->sink, fold, err);
+        if (status != RLMR_OK) {
+            return status;
+        }
+        *folding = rlmr_fold_sink(*fold);
+        to->sink = folding;
+    }
+    return to->sink->begin(to->sink->self, to->schema, err);
+}
+
 rlmr_status rlmr_reduce_table(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts,
                               size_t block_bytes, rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
     consumer to = {
         .sink = sink, .schema = table->schema, .block_rows = rlmr_block_rows(table->schema, block_bytes)};
+    rlmr_fold *fold = NULL;
+    rlmr_sink folding;
     rlmr_status status = RLMR_OK;
     if (rlmr_comm_rank(comm) == 0) {
-        status = sink->begin(sink->self, table->schema, err);
+        status = begin(&to, &fold, &folding, err);
     }
     status = rlmr_comm_agree(comm, status, err);
     for (; to.column < table->schema->columns_count && status == RLMR_OK; to.column++) {
@@ -60,6 +75,7 @@ rlmr_status rlmr_reduce_table(rlmr_comm *comm, rlmr_table *table, const rlmr_sym
         rlmr_source source = rlmr_row_run_source(&run);
         status = rlmr_comm_gather(comm, &source, consume_rows, &to, err);
     }
-    *rows = to.rows;
+    *rows = fold != NULL ? rlmr_fold_rows(fold) : to.rows;
+    rlmr_fold_close(fold);
     return status;
 }
