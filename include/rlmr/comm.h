@@ -52,6 +52,12 @@ RLMR_MUST_CHECK rlmr_status rlmr_comm_agree(rlmr_comm *comm, rlmr_status local, 
 RLMR_MUST_CHECK rlmr_status rlmr_comm_scatter(rlmr_comm *comm, const rlmr_bytes *parts, rlmr_bytes *mine,
                                               rlmr_error *err);
 
+/** Collective. Process 0 gives all processes the same bytes.
+ *
+ *  @param buffer  on process 0: what to give, unchanged; elsewhere out: cleared and filled
+ *  @return OK, E_NOMEM, E_COMM; not agreed */
+RLMR_MUST_CHECK rlmr_status rlmr_comm_broadcast(rlmr_comm *comm, rlmr_bytes *buffer, rlmr_error *err);
+
 /** Collective. Element-wise sum of `count` values over all processes, in place; every process gets the sums.
  */
 RLMR_MUST_CHECK rlmr_status rlmr_comm_sum(rlmr_comm *comm, int64_t *values, size_t count, rlmr_error *err);

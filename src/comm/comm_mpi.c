@@ -252,7 +252,7 @@ int rlmr_comm_size(const rlmr_comm *comm) {
     return comm->size;
 }
 
-/* Agreement, scatter, sum */
+/* Agreement, scatter, broadcast, sum */
 
 /* Smaller is chosen first: failures of their own by rank, then those who only stopped because of another. */
 static int agree_key(const rlmr_comm *comm, rlmr_status local) {
@@ -262,12 +262,10 @@ static int agree_key(const rlmr_comm *comm, rlmr_status local) {
     return local == RLMR_E_STOPPED ? comm->size + comm->rank : comm->rank;
 }
 
-static rlmr_status broadcast_record(rlmr_comm *comm, int from, rlmr_error *record, rlmr_error *err) {
-    uint8_t *data = (uint8_t *)record;
+static rlmr_status broadcast(rlmr_comm *comm, int from, uint8_t *data, size_t bytes, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
-    for (size_t at = 0; status == RLMR_OK && at < sizeof *record;
-         at += message_of(comm, sizeof *record - at)) {
-        int count = (int)message_of(comm, sizeof *record - at);
+    for (size_t at = 0; status == RLMR_OK && at < bytes; at += message_of(comm, bytes - at)) {
+        int count = (int)message_of(comm, bytes - at);
         status = check(MPI_Bcast(data + at, count, MPI_BYTE, from, comm->all), "MPI_Bcast", err);
     }
     return status;
@@ -282,7 +280,7 @@ rlmr_status rlmr_comm_agree(rlmr_comm *comm, rlmr_status local, rlmr_error *err)
         return status;
     }
     rlmr_error record = *err;
-    status = broadcast_record(comm, key % comm->size, &record, err);
+    status = broadcast(comm, key % comm->size, (uint8_t *)&record, sizeof record, err);
     if (status != RLMR_OK) {
         return status;
     }
@@ -319,6 +317,35 @@ rlmr_status rlmr_comm_scatter(rlmr_comm *comm, const rlmr_bytes *parts, rlmr_byt
     int64_t length = 0;
     rlmr_status status = receive_words(comm, 0, TAG_SCATTER, &length, 1, err);
     return status == RLMR_OK ? receive_payload(comm, 0, TAG_SCATTER, (size_t)length, mine, err) : status;
+}
+
+/* Take part in a broadcast for which there is no memory here, so that the others get theirs. */
+static rlmr_status drop_broadcast(rlmr_comm *comm, size_t bytes, rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    for (size_t at = 0; status == RLMR_OK && at < bytes; at += message_of(comm, bytes - at)) {
+        status = broadcast(comm, 0, comm->dropped, message_of(comm, bytes - at), err);
+    }
+    return status;
+}
+
+rlmr_status rlmr_comm_broadcast(rlmr_comm *comm, rlmr_bytes *buffer, rlmr_error *err) {
+    int64_t length = (int64_t)buffer->bytes;
+    rlmr_status status = check(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm->all), "MPI_Bcast", err);
+    if (status != RLMR_OK) {
+        return status;
+    }
+    if (comm->rank == 0) {
+        return broadcast(comm, 0, buffer->data, (size_t)length, err);
+    }
+    rlmr_bytes_clear(buffer);
+    rlmr_status kept = rlmr_bytes_reserve(buffer, (size_t)length, err);
+    if (kept != RLMR_OK) {
+        status = drop_broadcast(comm, (size_t)length, err);
+        return status == RLMR_OK ? kept : status;
+    }
+    status = broadcast(comm, 0, buffer->data, (size_t)length, err);
+    buffer->bytes = status == RLMR_OK ? (size_t)length : 0;
+    return status;
 }
 
 rlmr_status rlmr_comm_sum(rlmr_comm *comm, int64_t *values, size_t count, rlmr_error *err) {

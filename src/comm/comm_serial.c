@@ -55,6 +55,13 @@ rlmr_status rlmr_comm_scatter(rlmr_comm *comm, const rlmr_bytes *parts, rlmr_byt
     return rlmr_bytes_append(mine, parts[0].data, parts[0].bytes, err);
 }
 
+rlmr_status rlmr_comm_broadcast(rlmr_comm *comm, rlmr_bytes *buffer, rlmr_error *err) {
+    (void)comm;
+    (void)buffer;
+    (void)err;
+    return RLMR_OK;
+}
+
 rlmr_status rlmr_comm_sum(rlmr_comm *comm, int64_t *values, size_t count, rlmr_error *err) {
     (void)comm;
     (void)values;

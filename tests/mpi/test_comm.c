@@ -247,7 +247,7 @@ static void test_an_empty_record(void) {
     check_agreed(status, &err, RLMR_E_LIMIT, rlmr_status_text(RLMR_E_LIMIT));
 }
 
-/* Scatter and sum */
+/* Scatter, broadcast and sum */
 
 #define PART_KINDS 11
 
@@ -311,6 +311,47 @@ static void test_scatter_without_memory(void) {
     CU_ASSERT_EQUAL(err.code, RLMR_E_NOMEM);
     release_parts(parts);
     rlmr_bytes_release(&mine);
+    check_nothing_left_over();
+}
+
+static void test_broadcast_of_any_length(void) {
+    rlmr_bytes buffer = {0};
+    for (int kind = 0; kind < PART_KINDS; kind++) {
+        rlmr_error err;
+        rlmr_error_clear(&err);
+        rlmr_bytes_clear(&buffer);
+        /* What the others have in the buffer is forgotten. */
+        int seed = rank_of_this() == 0 ? kind : -1;
+        size_t bytes = rank_of_this() == 0 ? part_bytes(kind) : 70;
+        CU_ASSERT_EQUAL(append_pattern(&buffer, seed, bytes, NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(rlmr_comm_broadcast(rlmr_test_comm, &buffer, &err), RLMR_OK);
+        CU_ASSERT_EQUAL(err.code, RLMR_OK);
+        CU_ASSERT_TRUE(holds_pattern(&buffer, kind, part_bytes(kind)));
+    }
+    rlmr_bytes_release(&buffer);
+    check_nothing_left_over();
+}
+
+/* The last process has no memory for the bytes; the others get them. */
+static void test_broadcast_without_memory(void) {
+    if (!can_limit_memory() || processes() == 1) {
+        return;
+    }
+    rlmr_error err;
+    rlmr_error_clear(&err);
+    bool poor = rank_of_this() == processes() - 1;
+    rlmr_bytes buffer = {0};
+    if (rank_of_this() == 0) {
+        CU_ASSERT_EQUAL(append_pattern(&buffer, 5, TOO_LONG_BYTES, &err), RLMR_OK);
+    }
+    limit_memory(poor);
+    rlmr_status status = rlmr_comm_broadcast(rlmr_test_comm, &buffer, &err);
+    limit_memory(false);
+    CU_ASSERT_EQUAL(status, poor ? RLMR_E_NOMEM : RLMR_OK);
+    CU_ASSERT_TRUE(poor ? buffer.bytes == 0 : holds_pattern(&buffer, 5, TOO_LONG_BYTES));
+    CU_ASSERT_EQUAL(rlmr_comm_agree(rlmr_test_comm, status, &err), RLMR_E_NOMEM);
+    CU_ASSERT_EQUAL(err.code, RLMR_E_NOMEM);
+    rlmr_bytes_release(&buffer);
     check_nothing_left_over();
 }
 
@@ -693,6 +734,9 @@ static void test_message_length(void) {
     test_scatter_of_any_length();
     CU_ASSERT_EQUAL(mpi.longest_bytes, rank_of_this() == 0 && processes() > 1 ? rlmr_test_message_bytes : 0);
     mpi.longest_bytes = 0;
+    test_broadcast_of_any_length();
+    CU_ASSERT_EQUAL(mpi.longest_bytes, rlmr_test_message_bytes);
+    mpi.longest_bytes = 0;
     test_gather_of_long_blocks_and_replies();
     CU_ASSERT_EQUAL(mpi.longest_bytes, processes() > 1 ? rlmr_test_message_bytes : sizeof(int64_t));
     mpi.longest_bytes = 0;
@@ -879,6 +923,8 @@ CU_TestInfo rlmr_tests_comm[] = {
     {"an empty record gets the fixed text", test_an_empty_record},
     {"scatter gives each process its part, of any length", test_scatter_of_any_length},
     {"scatter to a process without memory does not stop the others", test_scatter_without_memory},
+    {"broadcast gives all the same, of any length", test_broadcast_of_any_length},
+    {"broadcast to a process without memory does not stop the others", test_broadcast_without_memory},
     {"sums of any number of values are right everywhere", test_sum_of_any_length},
     {"a failure of MPI is reported with its text", test_a_failure_of_mpi},
     {"gather merges sorted runs, and replies reach their run", test_gather_merges_sorted_runs},

@@ -84,6 +84,18 @@ static void test_scatter_reports_that_there_is_no_memory(void) {
     rlmr_comm_close(comm);
 }
 
+static void test_broadcast_leaves_the_bytes(void) {
+    rlmr_comm *comm = open_comm();
+    rlmr_bytes buffer = {0};
+    CU_ASSERT_EQUAL(rlmr_comm_broadcast(comm, &buffer, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(buffer.bytes, 0);
+    CU_ASSERT_EQUAL(rlmr_bytes_append(&buffer, "for all", 7, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_comm_broadcast(comm, &buffer, NULL), RLMR_OK);
+    CU_ASSERT_TRUE(buffer.bytes == 7 && memcmp(buffer.data, "for all", 7) == 0);
+    rlmr_bytes_release(&buffer);
+    rlmr_comm_close(comm);
+}
+
 static void test_sum_leaves_the_values(void) {
     rlmr_comm *comm = open_comm();
     int64_t values[] = {INT64_MIN, 0, 7};
@@ -192,6 +204,7 @@ CU_TestInfo rlmr_tests_comm_serial[] = {
     {"an empty record gets the fixed text", test_an_empty_record_gets_the_fixed_text},
     {"scatter gives the one part", test_scatter_gives_the_one_part},
     {"scatter reports that there is no memory", test_scatter_reports_that_there_is_no_memory},
+    {"broadcast leaves the bytes", test_broadcast_leaves_the_bytes},
     {"sum leaves the values", test_sum_leaves_the_values},
     {"gather consumes the one run", test_gather_consumes_the_one_run},
     {"gather passes on a failure", test_gather_passes_on_a_failure},
