@@ -3,22 +3,16 @@
 #include "message.h"
 #include "rlmr/capture.h"
 
-#include <stdlib.h>
-
 rlmr_status rlmr_report_init(rlmr_report *report, rlmr_sink inner, int verbosity, rlmr_error *err) {
     *report = (rlmr_report){.inner = inner, .verbosity = verbosity};
-    report->ids = calloc(rlmr_captures_schema.columns_count, sizeof *report->ids);
-    if (report->ids == NULL) {
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the report");
-    }
-    return rlmr_symtab_open(&report->texts, err);
+    rlmr_status status = rlmr_symtab_open(&report->texts, err);
+    return status == RLMR_OK
+               ? rlmr_collector_open(&rlmr_captures_schema, report->texts, &report->captures, err)
+               : status;
 }
 
 void rlmr_report_release(rlmr_report *report) {
-    for (size_t column = 0; report->ids != NULL && column < rlmr_captures_schema.columns_count; column++) {
-        rlmr_bytes_release(&report->ids[column]);
-    }
-    free(report->ids);
+    rlmr_collector_close(report->captures);
     rlmr_symtab_close(report->texts);
     *report = (rlmr_report){0};
 }
@@ -33,25 +27,24 @@ static rlmr_status categories(void *self, size_t column, const rlmr_slice *texts
                               rlmr_error *err) {
     rlmr_report *report = self;
     rlmr_status status = RLMR_OK;
-    for (size_t i = 0; i < count && status == RLMR_OK && report->schema == &rlmr_captures_schema; i++) {
-        uint32_t id;
-        status = rlmr_symtab_intern(report->texts, texts[i], &id, err);
-        status = status == RLMR_OK ? rlmr_bytes_append_u32(&report->ids[column], id, err) : status;
+    if (report->schema == &rlmr_captures_schema) {
+        rlmr_sink captures = rlmr_collector_sink(report->captures);
+        status = captures.categories(captures.self, column, texts, count, err);
     }
     return status == RLMR_OK ? report->inner.categories(report->inner.self, column, texts, count, err)
                              : status;
 }
 
-static rlmr_slice text_of(const rlmr_report *report, const rlmr_rows *rows, size_t row, const char *name) {
-    size_t column = rlmr_schema_column(report->schema, name);
-    uint32_t code = ((const uint32_t *)rows->columns[column])[row];
-    return rlmr_symtab_text(report->texts, ((const uint32_t *)(const void *)report->ids[column].data)[code]);
+static rlmr_slice text_of(const rlmr_report *report, uint64_t row, const char *name) {
+    size_t column = rlmr_schema_column(&rlmr_captures_schema, name);
+    const uint32_t *id = rlmr_table_value(rlmr_collector_table(report->captures), row, column);
+    return rlmr_symtab_text(report->texts, *id);
 }
 
-static void say(const rlmr_report *report, const rlmr_rows *rows, size_t row) {
-    rlmr_slice path = text_of(report, rows, row, "path");
-    rlmr_slice status = text_of(report, rows, row, "status");
-    rlmr_slice message = text_of(report, rows, row, "message");
+static void say(const rlmr_report *report, uint64_t row) {
+    rlmr_slice path = text_of(report, row, "path");
+    rlmr_slice status = text_of(report, row, "status");
+    rlmr_slice message = text_of(report, row, "message");
     bool ok = rlmr_slice_equal(status, RLMR_SLICE("ok"));
     if (ok && message.bytes == 0) {
         return;
@@ -63,10 +56,15 @@ static void say(const rlmr_report *report, const rlmr_rows *rows, size_t row) {
 
 static rlmr_status take_rows(void *self, const rlmr_rows *rows, rlmr_error *err) {
     rlmr_report *report = self;
-    for (size_t row = 0; row < rows->rows && report->schema == &rlmr_captures_schema; row++) {
-        say(report, rows, row);
+    rlmr_status status = RLMR_OK;
+    if (report->schema == &rlmr_captures_schema) {
+        rlmr_sink captures = rlmr_collector_sink(report->captures);
+        status = captures.rows(captures.self, rows, err);
+        for (; report->said < rlmr_collector_table(report->captures)->rows; report->said++) {
+            say(report, report->said);
+        }
     }
-    return report->inner.rows(report->inner.self, rows, err);
+    return status == RLMR_OK ? report->inner.rows(report->inner.self, rows, err) : status;
 }
 
 static rlmr_status end(void *self, rlmr_error *err) {

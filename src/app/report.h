@@ -2,14 +2,15 @@
 #ifndef RLMR_REPORT_H
 #define RLMR_REPORT_H
 
-#include "rlmr/stream.h"
+#include "rlmr/collector.h"
 
 typedef struct {
     rlmr_sink inner;
     int verbosity;
     const rlmr_schema *schema;
     rlmr_symtab *texts;
-    rlmr_bytes *ids; /**< by column of /captures: the text id of each code */
+    rlmr_collector *captures;
+    uint64_t said; /**< rows of /captures looked at */
 } rlmr_report;
 
 /** @param inner gets every call  @return OK or E_NOMEM; rlmr_report_release() in both cases */
