@@ -1,0 +1,103 @@
+#include "json_line.h"
+
+#include "rlmr/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static rlmr_status put(rlmr_bytes *line, const char *text, rlmr_error *err) {
+    return rlmr_bytes_append(line, text, strlen(text), err);
+}
+
+/* The first character of clean text. @return its bytes */
+static size_t decode(rlmr_slice text, uint32_t *point) {
+    const unsigned char *at = (const unsigned char *)text.text;
+    size_t bytes = at[0] < 0x80 ? 1 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : 4;
+    *point = bytes == 1 ? at[0] : at[0] & (0x7FU >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        *point = *point << 6 | (at[i] & 0x3FU);
+    }
+    return bytes;
+}
+
+static rlmr_status put_escape(rlmr_bytes *line, uint32_t point, rlmr_error *err) {
+    static const char plain[] = "\"\\\n\r\t\f\b";
+    static const char letter[] = "\"\\nrtfb";
+    const char *found = point != 0 && point < 0x80 ? strchr(plain, (int)point) : NULL;
+    char text[16];
+    if (found != NULL) {
+        (void)snprintf(text, sizeof text, "\\%c", letter[found - plain]);
+    } else if (point < 0x10000) {
+        (void)snprintf(text, sizeof text, "\\u%04x", (unsigned)point);
+    } else {
+        unsigned rest = (unsigned)point - 0x10000;
+        (void)snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
+    }
+    return put(line, text, err);
+}
+
+static bool is_plain(char c) {
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+}
+
+static rlmr_status put_clean(rlmr_bytes *line, rlmr_slice text, rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    for (size_t at = 0; at < text.bytes && status == RLMR_OK;) {
+        size_t end = at;
+        while (end < text.bytes && is_plain(text.text[end])) {
+            end++;
+        }
+        status = rlmr_bytes_append(line, text.text + at, end - at, err);
+        at = end;
+        if (at < text.bytes && status == RLMR_OK) {
+            uint32_t point;
+            at += decode((rlmr_slice){.text = text.text + at, .bytes = text.bytes - at}, &point);
+            status = put_escape(line, point, err);
+        }
+    }
+    return status;
+}
+
+static rlmr_status put_string(rlmr_bytes *line, rlmr_slice text, rlmr_error *err) {
+    rlmr_bytes clean = {0};
+    rlmr_status status = put(line, "\"", err);
+    if (status == RLMR_OK && !rlmr_utf8_is_clean(text)) {
+        status = rlmr_utf8_clean(text, &clean, err);
+        text = (rlmr_slice){.text = (const char *)clean.data, .bytes = clean.bytes};
+    }
+    status = status == RLMR_OK ? put_clean(line, text, err) : status;
+    rlmr_bytes_release(&clean);
+    return status == RLMR_OK ? put(line, "\"", err) : status;
+}
+
+/* The line ends with a blank only behind a key, and with an open bracket only before its first member. */
+static bool needs_comma(const rlmr_bytes *line) {
+    return line->bytes > 0 && memchr("{[ ", line->data[line->bytes - 1], 3) == NULL;
+}
+
+rlmr_status rlmr_json_line_add(rlmr_bytes *line, rlmr_json_kind kind, rlmr_slice text, rlmr_error *err) {
+    bool closes = kind == RLMR_JSON_OBJECT_END || kind == RLMR_JSON_ARRAY_END;
+    rlmr_status status = !closes && needs_comma(line) ? put(line, ", ", err) : RLMR_OK;
+    if (status != RLMR_OK) {
+        return status;
+    }
+    switch (kind) {
+    case RLMR_JSON_OBJECT:
+        return put(line, "{", err);
+    case RLMR_JSON_OBJECT_END:
+        return put(line, "}", err);
+    case RLMR_JSON_ARRAY:
+        return put(line, "[", err);
+    case RLMR_JSON_ARRAY_END:
+        return put(line, "]", err);
+    case RLMR_JSON_KEY:
+        status = put_string(line, text, err);
+        return status == RLMR_OK ? put(line, ": ", err) : status;
+    case RLMR_JSON_STRING:
+        return put_string(line, text, err);
+    case RLMR_JSON_NUMBER:
+    case RLMR_JSON_LITERAL:
+        break;
+    }
+    return rlmr_bytes_append(line, text.text, text.bytes, err);
+}
