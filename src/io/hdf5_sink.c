@@ -2,12 +2,12 @@
 
 #include "hdf5_driver.h"
 #include "hdf5_table.h"
-#include "hdf5_target.h"
+#include "target.h"
 
 #include <stdlib.h>
 
 struct rlmr_hdf5 {
-    rlmr_hdf5_target target;
+    rlmr_target target;
     rlmr_hdf5_driver *driver;
     rlmr_hdf5_types types;
     hid_t id;
@@ -29,7 +29,7 @@ static rlmr_status settle(rlmr_hdf5 *file, rlmr_status status, rlmr_error *err) 
     if (sys_errno != 0) {
         rlmr_error_clear(&file->error);
         (void)rlmr_error_set_errno(&file->error, RLMR_E_OUTPUT, sys_errno, "cannot write %s%s",
-                                   file->target.path, rlmr_hdf5_target_cure(sys_errno));
+                                   file->target.path, rlmr_target_cure(sys_errno));
     } else if (status != RLMR_OK) {
         rlmr_error_prefix(&file->error, "cannot write %s: ", file->target.path);
     }
@@ -140,7 +140,7 @@ rlmr_status rlmr_hdf5_create(const char *target, bool replace, rlmr_hdf5 **out, 
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the output file");
     }
     rlmr_hdf5_silence();
-    rlmr_status status = rlmr_hdf5_target_open(target, replace, &file->target, err);
+    rlmr_status status = rlmr_target_open(target, replace, &file->target, err);
     if (status == RLMR_OK) {
         status = rlmr_hdf5_driver_open(file->target.descriptor, &file->driver, err);
     }
@@ -209,7 +209,7 @@ rlmr_status rlmr_hdf5_commit(rlmr_hdf5 *file, rlmr_error *err) {
         status = settle(file, close_hdf5(file, &file->error), err);
     }
     if (status == RLMR_OK) {
-        status = rlmr_hdf5_target_publish(&file->target, err);
+        status = rlmr_target_publish(&file->target, err);
     }
     rlmr_hdf5_discard(file);
     return status;
@@ -221,6 +221,6 @@ void rlmr_hdf5_discard(rlmr_hdf5 *file) {
     }
     (void)close_hdf5(file, NULL);
     rlmr_hdf5_driver_close(file->driver);
-    rlmr_hdf5_target_release(&file->target);
+    rlmr_target_release(&file->target);
     free(file);
 }

@@ -802,7 +802,7 @@ static void test_a_directory_that_does_not_serve_is_named(void) {
     CU_ASSERT(create_fails(path, false, "first): No such file or directory"));
     (void)chmod(dir.path, 0555);
     CU_ASSERT(!root || seteuid(65534) == 0);
-    CU_ASSERT(create_fails(dir.target, false, "(choose a writable place with --output): Permission denied"));
+    CU_ASSERT(create_fails(dir.target, false, "(choose a writable place): Permission denied"));
     CU_ASSERT(!root || seteuid(0) == 0);
     (void)chmod(dir.path, 0755);
     put_file(dir.target, "");

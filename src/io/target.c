@@ -1,4 +1,4 @@
-#include "hdf5_target.h"
+#include "target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +15,17 @@ enum {
     TEMPORARY_TRIES = 16,
 };
 
-const char *rlmr_hdf5_target_cure(int sys_errno) {
+const char *rlmr_target_cure(int sys_errno) {
     switch (sys_errno) {
     case ENOSPC:
     case EDQUOT:
-        return " (free space there, or choose another place with --output)";
+        return " (free space there, or choose another place)";
     case EFBIG:
-        return " (raise the limit on file sizes, ulimit -f, or choose another file system with --output)";
+        return " (raise the limit on file sizes, ulimit -f, or choose another file system)";
     case EACCES:
     case EPERM:
     case EROFS:
-        return " (choose a writable place with --output)";
+        return " (choose a writable place)";
     default:
         return "";
     }
@@ -35,17 +35,17 @@ static rlmr_status no_memory(rlmr_error *err) {
     return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the output path");
 }
 
-static rlmr_status cannot_write(const rlmr_hdf5_target *target, int sys_errno, rlmr_error *err) {
+static rlmr_status cannot_write(const rlmr_target *target, int sys_errno, rlmr_error *err) {
     return rlmr_error_set_errno(err, RLMR_E_OUTPUT, sys_errno, "cannot write %s%s", target->path,
-                                rlmr_hdf5_target_cure(sys_errno));
+                                rlmr_target_cure(sys_errno));
 }
 
-static rlmr_status exists(const rlmr_hdf5_target *target, rlmr_error *err) {
+static rlmr_status exists(const rlmr_target *target, rlmr_error *err) {
     return rlmr_error_set(err, RLMR_E_OUTPUT, "%s exists; use --force to replace it", target->path);
 }
 
 /* A link is not followed: renaming onto it would leave the file it points to as it was. */
-static rlmr_status check_existing(const rlmr_hdf5_target *target, rlmr_error *err) {
+static rlmr_status check_existing(const rlmr_target *target, rlmr_error *err) {
     struct stat seen;
     if (lstat(target->path, &seen) != 0) {
         return errno == ENOENT ? RLMR_OK : cannot_write(target, errno, err);
@@ -85,7 +85,7 @@ static uint64_t random_number(void) {
 }
 
 /* Mode and umask as for any file a program creates: rename keeps them. */
-static rlmr_status create_temporary(rlmr_hdf5_target *target, const char *name, rlmr_error *err) {
+static rlmr_status create_temporary(rlmr_target *target, const char *name, rlmr_error *err) {
     for (int tries = 0; tries < TEMPORARY_TRIES; tries++) {
         char *temporary = NULL;
         if (asprintf(&temporary, "%s.%.*s.%016" PRIx64 ".tmp", target->directory, kept_bytes(name), name,
@@ -111,8 +111,8 @@ static rlmr_status create_temporary(rlmr_hdf5_target *target, const char *name, 
     return cannot_write(target, EEXIST, err);
 }
 
-rlmr_status rlmr_hdf5_target_open(const char *path, bool replace, rlmr_hdf5_target *out, rlmr_error *err) {
-    *out = (rlmr_hdf5_target){.replace = replace, .descriptor = -1};
+rlmr_status rlmr_target_open(const char *path, bool replace, rlmr_target *out, rlmr_error *err) {
+    *out = (rlmr_target){.replace = replace, .descriptor = -1};
     const char *slash = strrchr(path, '/');
     size_t directory_bytes = slash == NULL ? 0 : (size_t)(slash - path) + 1;
     if (path[directory_bytes] == '\0') {
@@ -131,7 +131,7 @@ rlmr_status rlmr_hdf5_target_open(const char *path, bool replace, rlmr_hdf5_targ
 }
 
 /* close() reports what a network file system could not store. */
-static int sync_and_close(rlmr_hdf5_target *target) {
+static int sync_and_close(rlmr_target *target) {
     int sys_errno = fsync(target->descriptor) == 0 ? 0 : errno;
     if (close(target->descriptor) != 0 && sys_errno == 0 && errno != EINTR) {
         sys_errno = errno;
@@ -177,7 +177,7 @@ static void sync_directory(const char *directory) {
     }
 }
 
-rlmr_status rlmr_hdf5_target_publish(rlmr_hdf5_target *target, rlmr_error *err) {
+rlmr_status rlmr_target_publish(rlmr_target *target, rlmr_error *err) {
     int sys_errno = sync_and_close(target);
     if (sys_errno != 0) {
         return cannot_write(target, sys_errno, err);
@@ -199,7 +199,7 @@ rlmr_status rlmr_hdf5_target_publish(rlmr_hdf5_target *target, rlmr_error *err) 
     return RLMR_OK;
 }
 
-void rlmr_hdf5_target_release(rlmr_hdf5_target *target) {
+void rlmr_target_release(rlmr_target *target) {
     if (target->temporary != NULL) {
         (void)unlink(target->temporary);
     }
@@ -209,5 +209,5 @@ void rlmr_hdf5_target_release(rlmr_hdf5_target *target) {
     free(target->temporary);
     free(target->directory);
     free(target->path);
-    *target = (rlmr_hdf5_target){.descriptor = -1};
+    *target = (rlmr_target){.descriptor = -1};
 }
