@@ -1,8 +1,8 @@
 #include "datamap.h"
 
 #include "capture_dir.h"
-#include "message.h"
 #include "rlmr/input.h"
+#include "rlmr/message.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
-#include "message.h"
 #include "options.h"
+#include "rlmr/message.h"
 #include "rlmr/version.h"
 #include "run.h"
 

@@ -1,7 +1,7 @@
 #include "report.h"
 
-#include "message.h"
 #include "rlmr/capture.h"
+#include "rlmr/message.h"
 
 rlmr_status rlmr_report_init(rlmr_report *report, rlmr_sink inner, int verbosity, rlmr_error *err) {
     *report = (rlmr_report){.inner = inner, .verbosity = verbosity};

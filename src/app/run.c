@@ -1,12 +1,12 @@
 #include "run.h"
 
-#include "cleanup.h"
 #include "datamap.h"
-#include "message.h"
 #include "progress.h"
 #include "reduce.h"
 #include "report.h"
+#include "rlmr/cleanup.h"
 #include "rlmr/hdf5_sink.h"
+#include "rlmr/message.h"
 #include "rlmr/version.h"
 
 #include <inttypes.h>
@@ -316,7 +316,8 @@ int rlmr_run(rlmr_options *options) {
         return rlmr_status_exit_code(status);
     }
     self.first = rlmr_comm_rank(self.comm) == 0;
-    rlmr_cleanup_install(self.first);
+    rlmr_cleanup_install(self.first ? "rl-insight-mr: error: ended by a signal, nothing was written\n"
+                                    : NULL);
     status = options->check ? check_only(&self, &error) : analyse(&self, &error);
     rlmr_cleanup_end();
     /* A failure of MPI is not agreed: who has met it says so, and ends the others. */

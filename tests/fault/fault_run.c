@@ -331,6 +331,8 @@ int main(int argc, char **argv) {
     /* What HDF5 takes for itself is taken once, before all runs. */
     require(H5dont_atexit() >= 0 && H5open() >= 0, "H5open");
     require(fault_wrap_sqlite(), "SQLite");
+    static char product[] = "rl-insight-mr";
+    program_invocation_short_name = product; /* stands before its messages */
     long met = run_all(&self);
     printf("%s: %ld calls failed, %d runs ended badly\n", argv[1], met, self.failures);
     (void)munmap(self.plan, sizeof *self.plan);

@@ -13,7 +13,9 @@ declare -A may_see=(
     [mapper]="mapper io core"
     [reducer]="reducer core"
     [comm]="comm core"
-    [app]="app mapper reducer comm io core"
+    [cli]="cli core"
+    [app]="app cli mapper reducer comm io core"
+    [export]="export cli io core"
 )
 
 # The layer that may include a library's header from its sources.

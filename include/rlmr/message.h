@@ -1,3 +1,4 @@
+/* layer: cli */
 /** Messages on stderr, each with its level: from process 0, but for debug messages about a capture. */
 #ifndef RLMR_MESSAGE_H
 #define RLMR_MESSAGE_H
@@ -12,7 +13,7 @@ typedef enum { RLMR_LEVEL_ERROR, RLMR_LEVEL_WARNING, RLMR_LEVEL_INFO, RLMR_LEVEL
 /** Print text with control bytes shown as \xNN, so that no file's name or content can steer the user's terminal. */
 void rlmr_message_put(FILE *stream, const char *text);
 
-/** Print a line on stderr, safe as by rlmr_message_put().
+/** Print a line on stderr, behind the name of the program, safe as by rlmr_message_put().
  *  @param verbosity -1 shows warnings and errors, 0 also info, 1 all */
 RLMR_PRINTF(3, 4) void rlmr_message(int verbosity, rlmr_level level, const char *format, ...);
 

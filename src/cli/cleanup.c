@@ -1,4 +1,4 @@
-#include "cleanup.h"
+#include "rlmr/cleanup.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 /* A handler gets no context: these are its only inputs, and the only mutable state of the program. */
 static char file_to_remove[PATH_MAX];
 static volatile sig_atomic_t file_is_set;
-static volatile sig_atomic_t this_process_speaks;
+static const char *last_words; /* set before the handlers are */
 
 /* While the file is made, its name is not known here: a signal is put off until it is. Atomic, since a handler may run on
  * another thread, one of MPI's. */
@@ -21,12 +21,11 @@ static const int fatal_signals[] = {SIGTERM, SIGINT, SIGHUP};
 enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof fatal_signals[0] };
 
 static _Noreturn void end_by_signal(void) {
-    static const char message[] = "rl-insight-mr: error: ended by a signal, nothing was written\n";
     if (file_is_set) {
         (void)unlink(file_to_remove);
     }
-    if (this_process_speaks) {
-        ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
+    if (last_words != NULL) {
+        ssize_t ignored = write(STDERR_FILENO, last_words, strlen(last_words));
         (void)ignored;
     }
     _exit(1);
@@ -48,8 +47,8 @@ static void set_handler(void (*handler)(int)) {
     }
 }
 
-void rlmr_cleanup_install(bool speaks) {
-    this_process_speaks = speaks;
+void rlmr_cleanup_install(const char *message) {
+    last_words = message;
     set_handler(on_signal);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGXFSZ, &ignore, NULL);

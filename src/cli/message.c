@@ -1,4 +1,4 @@
-#include "message.h"
+#include "rlmr/message.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ void rlmr_message(int verbosity, rlmr_level level, const char *format, ...) {
     va_end(arguments);
     char *safe = bytes < 0 ? NULL : make_safe(text);
     /* stderr has no buffer: one call is one write, or lines of several programs under mpirun mix. */
-    (void)fprintf(stderr, "rl-insight-mr: %s: %s\n", level_names[level],
+    (void)fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, level_names[level],
                   safe == NULL ? "(no memory for the message)" : safe);
     free(safe);
     free(bytes < 0 ? NULL : text);

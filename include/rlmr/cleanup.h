@@ -1,3 +1,4 @@
+/* layer: cli */
 /** What SIGTERM, SIGINT and SIGHUP do: remove the temporary file, say so, end with exit code 1.
  *
  *  Signals interrupt a process anywhere, also inside MPI or HDF5, so the handler uses nothing but
@@ -7,14 +8,13 @@
 
 #include "rlmr/error.h"
 
-#include <stdbool.h>
-
 /** Install the handlers, and let a write beyond the file size limit, or into a closed pipe, be an
  *  error, not a death.
- *  @param speaks this process prints the message */
-void rlmr_cleanup_install(bool speaks);
+ *  @param message line that a signal prints last, borrowed for good; NULL for none */
+void rlmr_cleanup_install(const char *message);
 
-/** A file to remove is about to be made: until rlmr_cleanup_file() a signal is put off. */
+/** A file to remove is about to be made, instead of the one before if there was one, which has its final name by now: until
+ *  rlmr_cleanup_file() a signal is put off. */
 void rlmr_cleanup_put_off(void);
 
 /** Remember the file to remove, and let signals end the process again, at once if one was put off.
