@@ -22,9 +22,11 @@ void rlmr_analysis_db_close(rlmr_analysis_db *db);
 RLMR_MUST_CHECK rlmr_status rlmr_analysis_db_steps(rlmr_analysis_db *db, rlmr_on_row on_row, void *self,
                                                    bool *present, rlmr_error *err);
 
-/** Tables CommAnalyzerTime, then CommAnalyzerBandwidth, in rowid order. Without a column `type` an operator is p2p if its name in
- *  lower case begins with hcom_send, hcom_receive or hcom_batchsendrecv. Without a column `step` the step is empty.
- *  @param present out: whether one of the two is there */
+/** Tables CommAnalyzerTime, then CommAnalyzerBandwidth, in rowid order. Without a type, an operator is p2p if its name in
+ *  lower case begins with hcom_send, hcom_receive or hcom_batchsendrecv; rows of an unknown type are left out, which is damage.
+ *  Without a column `step` the step is empty. A size 0 with count 0 gives no size, count and duration.
+ *  @param present out: whether one of the two is there
+ *  @return as rlmr_analysis_db_steps() */
 RLMR_MUST_CHECK rlmr_status rlmr_analysis_db_communication(rlmr_analysis_db *db,
                                                            const rlmr_communication_sink *sink, bool *present,
                                                            rlmr_error *err);

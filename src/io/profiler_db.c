@@ -1,6 +1,7 @@
 #include "rlmr/profiler_db.h"
 
 #include "call_chains.h"
+#include "metadata_json.h"
 #include "rlmr/decimal.h"
 
 #include <stdio.h>
@@ -74,6 +75,7 @@ static rlmr_status tell_unknown(rlmr_profiler_db *db, const char *what, const ch
 
 #define MEMORY_ENUM(column, title) MEMORY_##column,
 enum { MEMORY_COLUMNS(MEMORY_ENUM) MEMORY_COUNT };
+_Static_assert(MEMORY_COUNT <= RLMR_SQLITE_CSV_COLUMNS, "columns of a row");
 
 #define MEMORY_COLUMN(column, title) {.name = #column},
 #define MEMORY_TITLE(column, title) {.text = (title), .bytes = sizeof(title) - 1},
@@ -123,16 +125,9 @@ static rlmr_status name_record(memory_reader *self) {
     return ge && !marked ? put_before(cann, name, &self->name, self->db->file.err) : RLMR_OK;
 }
 
-/* Give those of the cells whose column the table has. */
 static rlmr_status give_row(memory_reader *self, const rlmr_slice *cells) {
-    rlmr_slice given[MEMORY_COUNT];
-    rlmr_csv_row row = {.cells = given, .number = self->number++, .offset = -1};
-    for (size_t column = 0; column < MEMORY_COUNT; column++) {
-        if (self->columns[column].present) {
-            given[row.count++] = cells[column];
-        }
-    }
-    return self->on_row(self->self, &row, self->db->file.err);
+    return rlmr_sqlite_scan_csv_row(self->columns, cells, MEMORY_COUNT, self->number++, self->on_row,
+                                    self->self, self->db->file.err);
 }
 
 static rlmr_status give_record(memory_reader *self) {
@@ -347,5 +342,100 @@ rlmr_status rlmr_profiler_db_events(rlmr_profiler_db *db, rlmr_on_event on_event
     rlmr_call_chains_close(&state.chains);
     rlmr_bytes_release(&state.op_type);
     rlmr_bytes_release(&state.bad_time);
+    return status;
+}
+
+/* ---- META_DATA ---- */
+
+typedef struct {
+    rlmr_profiler_db *db;
+    const rlmr_metadata_sink *sink;
+    bool groups;
+    bool distribution;
+} metadata_reader;
+
+static rlmr_status take_metadata(void *context, const rlmr_sqlite_scan *scan) {
+    metadata_reader *self = context;
+    rlmr_slice name = scan->cells[0];
+    rlmr_metadata_kind kind = RLMR_METADATA_OTHER;
+    if (self->groups && rlmr_slice_equal(name, RLMR_SLICE("parallel_group_info"))) {
+        kind = RLMR_METADATA_GROUPS;
+    } else if (self->distribution && rlmr_slice_equal(name, RLMR_SLICE("distributed_args"))) {
+        kind = RLMR_METADATA_DISTRIBUTION;
+    } else {
+        return RLMR_OK;
+    }
+    rlmr_error damage;
+    rlmr_status status = rlmr_metadata_parse(scan->cells[1], kind, self->sink, &damage, self->db->file.err);
+    return status == RLMR_OK && damage.code != RLMR_OK
+               ? rlmr_sqlite_file_damaged(&self->db->file, true, scan->table, "%.*s: %s", (int)name.bytes,
+                                          name.text, damage.message)
+               : status;
+}
+
+rlmr_status rlmr_profiler_db_metadata(rlmr_profiler_db *db, const rlmr_metadata_sink *sink, bool groups,
+                                      bool distribution, bool *present, rlmr_error *err) {
+    metadata_reader state = {.db = db, .sink = sink, .groups = groups, .distribution = distribution};
+    rlmr_sqlite_column columns[] = {{.name = "name"}, {.name = "value"}};
+    *present = false;
+    rlmr_sqlite_file_begin(&db->file, err);
+    return rlmr_sqlite_scan_table(&db->file, "META_DATA", columns, 2, take_metadata, &state, present);
+}
+
+/* ---- RANK_DEVICE_MAP ---- */
+
+typedef struct {
+    rlmr_profiler_db *db;
+    rlmr_on_device on_device;
+    void *self;
+    rlmr_bytes uid;
+    rlmr_bytes name;
+} device_reader;
+
+static rlmr_slice whole(const rlmr_bytes *bytes) {
+    return (rlmr_slice){.text = bytes->bytes == 0 ? "" : (const char *)bytes->data, .bytes = bytes->bytes};
+}
+
+/* The first row of HOST_INFO. */
+static rlmr_status find_host(device_reader *self) {
+    static const char table[] = "HOST_INFO";
+    rlmr_sqlite_file *file = &self->db->file;
+    rlmr_sqlite_column columns[] = {{.name = "hostUid"}, {.name = "hostName"}};
+    rlmr_sqlite_scan scan = {0};
+    bool row = false;
+    rlmr_status status = rlmr_sqlite_file_table(file, table, columns, 2, &row);
+    if (status == RLMR_OK && row) {
+        status = rlmr_sqlite_scan_open(file, table, columns, 2, &scan);
+        status = status == RLMR_OK ? rlmr_sqlite_scan_next(&scan, &row) : status;
+    }
+    if (status == RLMR_OK && row) {
+        status = rlmr_bytes_append(&self->uid, scan.cells[0].text, scan.cells[0].bytes, file->err);
+        status = status == RLMR_OK
+                     ? rlmr_bytes_append(&self->name, scan.cells[1].text, scan.cells[1].bytes, file->err)
+                     : status;
+    }
+    rlmr_sqlite_scan_close(&scan);
+    return status;
+}
+
+static rlmr_status give_device(void *context, const rlmr_sqlite_scan *scan) {
+    device_reader *self = context;
+    return self->on_device(self->self, scan->cells[0], scan->cells[1], whole(&self->uid), whole(&self->name),
+                           self->db->file.err);
+}
+
+rlmr_status rlmr_profiler_db_devices(rlmr_profiler_db *db, rlmr_on_device on_device, void *self,
+                                     bool *present, rlmr_error *err) {
+    device_reader state = {.db = db, .on_device = on_device, .self = self};
+    rlmr_sqlite_column columns[] = {{.name = "rankId"}, {.name = "deviceId"}};
+    *present = false;
+    rlmr_sqlite_file_begin(&db->file, err);
+    rlmr_status status = find_host(&state);
+    if (status == RLMR_OK) {
+        status =
+            rlmr_sqlite_scan_table(&db->file, "RANK_DEVICE_MAP", columns, 2, give_device, &state, present);
+    }
+    rlmr_bytes_release(&state.uid);
+    rlmr_bytes_release(&state.name);
     return status;
 }

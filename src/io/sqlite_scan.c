@@ -201,3 +201,31 @@ rlmr_status rlmr_sqlite_scan_next(rlmr_sqlite_scan *scan, bool *row) {
     scan->rows++;
     return take_cells(scan);
 }
+
+rlmr_status rlmr_sqlite_scan_table(rlmr_sqlite_file *file, const char *table, rlmr_sqlite_column *columns,
+                                   size_t count, rlmr_sqlite_on_row on_row, void *self, bool *present) {
+    rlmr_sqlite_scan scan = {0};
+    rlmr_status status = rlmr_sqlite_file_table(file, table, columns, count, present);
+    bool row = status == RLMR_OK && *present;
+    if (row) {
+        status = rlmr_sqlite_scan_open(file, table, columns, count, &scan);
+    }
+    while (status == RLMR_OK && row) {
+        status = rlmr_sqlite_scan_next(&scan, &row);
+        status = status == RLMR_OK && row ? on_row(self, &scan) : status;
+    }
+    rlmr_sqlite_scan_close(&scan);
+    return status;
+}
+
+rlmr_status rlmr_sqlite_scan_csv_row(const rlmr_sqlite_column *columns, const rlmr_slice *cells, size_t count,
+                                     uint64_t number, rlmr_on_row on_row, void *self, rlmr_error *err) {
+    rlmr_slice given[RLMR_SQLITE_CSV_COLUMNS];
+    rlmr_csv_row row = {.cells = given, .number = number, .offset = -1};
+    for (size_t column = 0; column < count; column++) {
+        if (columns[column].present) {
+            given[row.count++] = cells[column];
+        }
+    }
+    return on_row(self, &row, err);
+}

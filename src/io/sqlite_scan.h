@@ -2,6 +2,7 @@
 #ifndef RLMR_SQLITE_SCAN_H
 #define RLMR_SQLITE_SCAN_H
 
+#include "rlmr/csv_reader.h"
 #include "sqlite_file.h"
 
 /** Enough for the digits of any REAL. */
@@ -41,5 +42,24 @@ void rlmr_sqlite_scan_close(rlmr_sqlite_scan *scan);
 /** @param row out: whether there is a further row; its cells are borrowed until the next call
  *  @return as rlmr_sqlite_file_table() */
 RLMR_MUST_CHECK rlmr_status rlmr_sqlite_scan_next(rlmr_sqlite_scan *scan, bool *row);
+
+typedef rlmr_status (*rlmr_sqlite_on_row)(void *self, const rlmr_sqlite_scan *scan);
+
+/** Look for a table and give its rows in rowid order.
+ *  @param columns names of those that are looked for; out: what is there
+ *  @param present out: whether there is such a table
+ *  @return as rlmr_sqlite_file_table(), or what `on_row` returned */
+RLMR_MUST_CHECK rlmr_status rlmr_sqlite_scan_table(rlmr_sqlite_file *file, const char *table,
+                                                   rlmr_sqlite_column *columns, size_t count,
+                                                   rlmr_sqlite_on_row on_row, void *self, bool *present);
+
+/** The most columns of a table that is given as rows of a CSV file. */
+#define RLMR_SQLITE_CSV_COLUMNS 16
+
+/** Give `count` cells as a row of a CSV file, without those whose column the table lacks.
+ *  @return what `on_row` returned */
+RLMR_MUST_CHECK rlmr_status rlmr_sqlite_scan_csv_row(const rlmr_sqlite_column *columns,
+                                                     const rlmr_slice *cells, size_t count, uint64_t number,
+                                                     rlmr_on_row on_row, void *self, rlmr_error *err);
 
 #endif
