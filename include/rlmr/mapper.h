@@ -4,20 +4,41 @@
 #define RLMR_MAPPER_H
 
 #include "rlmr/capture.h"
+#include "rlmr/cluster.h"
 #include "rlmr/memory_events.h"
 #include "rlmr/stream.h"
 
 /** X(table): every table of the output, in the order in which they are written. */
-#define RLMR_TABLES(X) X(captures) X(memory_events)
+#define RLMR_TABLES(X)                                                                                       \
+    X(captures)                                                                                              \
+    X(memory_events)                                                                                         \
+    X(cluster_step_trace_time)                                                                               \
+    X(cluster_communication_time)                                                                            \
+    X(cluster_communication_bandwidth)                                                                       \
+    X(cluster_communication_matrix)                                                                          \
+    X(communication_group)                                                                                   \
+    X(rank_device_map)                                                                                       \
+    X(cluster_base_info)
+
+/** X(table): facts that process 0 collects to complete the tables above; not written. */
+#define RLMR_FACTS(X) X(group_use) X(group_declared) X(job_distribution)
 
 #define RLMR_TABLE_ENUM(table) RLMR_TABLE_##table,
-enum { RLMR_TABLES(RLMR_TABLE_ENUM) RLMR_TABLE_COUNT };
+enum {
+    RLMR_TABLES(RLMR_TABLE_ENUM) RLMR_TABLE_COUNT,
+    RLMR_TABLE_BEFORE_FACTS = RLMR_TABLE_COUNT - 1,
+    RLMR_FACTS(RLMR_TABLE_ENUM) RLMR_TABLE_AND_FACT_COUNT
+};
 
 /** The schemas, by table number. */
-extern const rlmr_schema *const rlmr_table_schemas[RLMR_TABLE_COUNT];
+extern const rlmr_schema *const rlmr_table_schemas[RLMR_TABLE_AND_FACT_COUNT];
 
 /** X(NAME, name): analyses that are built; a mode is a set of them. */
-#define RLMR_ANALYSES(X) X(MEMORY, "memory")
+#define RLMR_ANALYSES(X)                                                                                     \
+    X(MEMORY, "memory")                                                                                      \
+    X(STEP_TRACE, "step_trace")                                                                              \
+    X(COMMUNICATION_TIME, "communication_time")                                                              \
+    X(COMMUNICATION_MATRIX, "communication_matrix")
 
 #define RLMR_ANALYSIS_ENUM(name, text) RLMR_ANALYSIS_##name,
 typedef enum { RLMR_ANALYSES(RLMR_ANALYSIS_ENUM) RLMR_ANALYSIS_COUNT } rlmr_analysis;
@@ -44,7 +65,7 @@ typedef struct {
 /** What one process has mapped: the rows of all its captures. */
 typedef struct {
     rlmr_symtab *texts; /**< of the text columns of all tables */
-    rlmr_table tables[RLMR_TABLE_COUNT];
+    rlmr_table tables[RLMR_TABLE_AND_FACT_COUNT];
 } rlmr_partial;
 
 /** @return OK or E_NOMEM; rlmr_partial_release() in both cases */
@@ -53,6 +74,9 @@ void rlmr_partial_release(rlmr_partial *partial);
 
 /** Whether the analyses chosen read this file of the capture; a database is read for what is not there as text. */
 bool rlmr_map_reads(const rlmr_map_options *options, const rlmr_capture *capture, rlmr_file_kind kind);
+
+/** Whether the analyses chosen describe the job as a cluster, so that facts are collected. */
+bool rlmr_map_cluster(const rlmr_map_options *options);
 
 /** Whether the analyses chosen make a table. */
 bool rlmr_map_makes(const rlmr_map_options *options, int table);

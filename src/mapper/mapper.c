@@ -1,21 +1,20 @@
 #include "rlmr/mapper.h"
 
-#include "damage.h"
-#include "memory.h"
-#include "rlmr/profiler_db.h"
+#include "analyses.h"
 
 #define TABLE_SCHEMA(table) &rlmr_##table##_schema,
-const rlmr_schema *const rlmr_table_schemas[RLMR_TABLE_COUNT] = {RLMR_TABLES(TABLE_SCHEMA)};
+const rlmr_schema *const rlmr_table_schemas[RLMR_TABLE_AND_FACT_COUNT] = {RLMR_TABLES(TABLE_SCHEMA)
+                                                                              RLMR_FACTS(TABLE_SCHEMA)};
 
 rlmr_status rlmr_partial_init(rlmr_partial *partial, rlmr_error *err) {
-    for (int table = 0; table < RLMR_TABLE_COUNT; table++) {
+    for (int table = 0; table < RLMR_TABLE_AND_FACT_COUNT; table++) {
         rlmr_table_init(&partial->tables[table], rlmr_table_schemas[table]);
     }
     return rlmr_symtab_open(&partial->texts, err);
 }
 
 void rlmr_partial_release(rlmr_partial *partial) {
-    for (int table = 0; table < RLMR_TABLE_COUNT; table++) {
+    for (int table = 0; table < RLMR_TABLE_AND_FACT_COUNT; table++) {
         rlmr_table_release(&partial->tables[table]);
     }
     rlmr_symtab_close(partial->texts);
@@ -26,18 +25,64 @@ static bool is_there(const rlmr_capture *capture, rlmr_file_kind kind) {
     return capture->files[kind].state != RLMR_FILE_ABSENT;
 }
 
-bool rlmr_map_reads(const rlmr_map_options *options, const rlmr_capture *capture, rlmr_file_kind kind) {
-    if (!options->analyses[RLMR_ANALYSIS_MEMORY]) {
-        return false;
-    }
+static bool is_chosen(const rlmr_map_options *options, rlmr_analysis analysis) {
+    return options->analyses[analysis];
+}
+
+bool rlmr_map_cluster(const rlmr_map_options *options) {
+    return is_chosen(options, RLMR_ANALYSIS_STEP_TRACE) ||
+           is_chosen(options, RLMR_ANALYSIS_COMMUNICATION_TIME) ||
+           is_chosen(options, RLMR_ANALYSIS_COMMUNICATION_MATRIX);
+}
+
+/* Whether it is read for memory. */
+static bool memory_reads(const rlmr_capture *capture, rlmr_file_kind kind) {
     bool all_text = is_there(capture, RLMR_FILE_operator_memory) && is_there(capture, RLMR_FILE_trace_view);
     return kind == RLMR_FILE_trace_view || kind == RLMR_FILE_operator_memory ||
            (kind == RLMR_FILE_profiler_db && !all_text);
 }
 
+/* Whether it is read for the cluster tables. */
+static bool cluster_reads(const rlmr_map_options *options, const rlmr_capture *capture, rlmr_file_kind kind) {
+    const struct {
+        rlmr_file_kind text;
+        bool wanted;
+    } texts[] = {{RLMR_FILE_step_trace_time, true}, /* communication needs the name of the step */
+                 {RLMR_FILE_communication, is_chosen(options, RLMR_ANALYSIS_COMMUNICATION_TIME)},
+                 {RLMR_FILE_communication_matrix, is_chosen(options, RLMR_ANALYSIS_COMMUNICATION_MATRIX)}};
+    bool reads = kind == RLMR_FILE_profiler_metadata || kind == RLMR_FILE_profiler_db;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        bool from_db = kind == RLMR_FILE_analysis_db && !is_there(capture, texts[i].text);
+        reads = reads || (texts[i].wanted && (kind == texts[i].text || from_db));
+    }
+    return reads;
+}
+
+bool rlmr_map_reads(const rlmr_map_options *options, const rlmr_capture *capture, rlmr_file_kind kind) {
+    return (is_chosen(options, RLMR_ANALYSIS_MEMORY) && memory_reads(capture, kind)) ||
+           (rlmr_map_cluster(options) && cluster_reads(options, capture, kind));
+}
+
 bool rlmr_map_makes(const rlmr_map_options *options, int table) {
-    return table == RLMR_TABLE_captures ||
-           (table == RLMR_TABLE_memory_events && options->analyses[RLMR_ANALYSIS_MEMORY]);
+    bool matrix = is_chosen(options, RLMR_ANALYSIS_COMMUNICATION_MATRIX);
+    bool time = is_chosen(options, RLMR_ANALYSIS_COMMUNICATION_TIME);
+    switch (table) {
+    case RLMR_TABLE_captures:
+        return true;
+    case RLMR_TABLE_memory_events:
+        return is_chosen(options, RLMR_ANALYSIS_MEMORY);
+    case RLMR_TABLE_cluster_step_trace_time:
+        return matrix || is_chosen(options, RLMR_ANALYSIS_STEP_TRACE);
+    case RLMR_TABLE_cluster_communication_time:
+    case RLMR_TABLE_cluster_communication_bandwidth:
+        return time;
+    case RLMR_TABLE_cluster_communication_matrix:
+        return matrix;
+    case RLMR_TABLE_communication_group:
+        return time || matrix;
+    default:
+        return rlmr_map_cluster(options);
+    }
 }
 
 /* Counts a capture's bytes on their way to the caller's meter. */
@@ -52,172 +97,49 @@ static rlmr_status count_bytes(void *self, size_t bytes, rlmr_error *err) {
     return count->outer->advance(count->outer->self, bytes, err);
 }
 
-/* What the files of one capture are read for and with. */
-typedef struct {
-    rlmr_capture *capture;
-    const rlmr_meter *meter;
-    const rlmr_damage_log *log; /* NULL for none */
-    rlmr_memory *memory;
-    rlmr_profiler_db *db; /* NULL if it is not there, not needed or not readable */
-    rlmr_file_damage db_damage;
-    rlmr_damage db_errors;           /* goes there */
-    rlmr_file_damage *events_damage; /* of the file that the events come from */
-} job;
-
-/* One pass over the trace serves every analysis. */
-static rlmr_status on_event(void *self, const rlmr_trace_event *event, rlmr_error *err) {
-    job *at = self;
-    at->capture->events_with_stack +=
-        event->call_stack.bytes > 0 && rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op"));
-    return rlmr_memory_event(at->memory, event, at->events_damage, err);
+/* With --strict a damaged capture has failed, and nothing more need be read of it. */
+static bool goes_on(const rlmr_job *job) {
+    return !(job->options->strict && job->capture->status != RLMR_CAPTURE_OK);
 }
 
-static rlmr_status note_damage(rlmr_file_damage *damage, int64_t offset, const char *reason,
-                               rlmr_error *err) {
-    return offset < 0
-               ? rlmr_file_damage_met(damage, offset, err, "%s", reason)
-               : rlmr_file_damage_met(damage, offset, err, "%s at byte %lld", reason, (long long)offset);
+static rlmr_status map_cluster(rlmr_job *job, rlmr_error *err) {
+    bool communication = rlmr_map_makes(job->options, RLMR_TABLE_communication_group);
+    rlmr_status status = rlmr_map_metadata(job, err);
+    status = status == RLMR_OK && goes_on(job) ? rlmr_map_steps(job, err) : status;
+    return status == RLMR_OK && goes_on(job) && communication ? rlmr_map_communication(job, err) : status;
 }
 
-static rlmr_status on_damage(void *self, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
-    rlmr_file_damage *damage = self;
-    damage->capture->events_skipped += lost && damage->events;
-    return note_damage(damage, offset, reason, err);
-}
-
-/* What is wrong with a file is the capture's matter; all else ends the run. */
-static rlmr_status keep_or_fail(rlmr_file_damage *damage, rlmr_status status, const rlmr_error *trouble,
-                                rlmr_error *err) {
-    if (status == RLMR_E_INPUT || status == RLMR_E_PARSE || status == RLMR_E_LIMIT) {
-        return note_damage(damage, trouble->offset, trouble->message, err);
+/* Rows that the capture brings to the output. */
+static uint64_t count_rows(const rlmr_partial *partial) {
+    uint64_t rows = 0;
+    for (int table = 0; table < RLMR_TABLE_COUNT; table++) {
+        rows += table == RLMR_TABLE_captures ? 0 : partial->tables[table].rows;
     }
-    return status == RLMR_OK ? RLMR_OK : rlmr_error_set(err, status, "%s", trouble->message);
+    return rows;
 }
 
-static rlmr_file_damage damage_of(const job *at, rlmr_file_kind kind) {
-    return (rlmr_file_damage){.capture = at->capture, .kind = kind, .log = at->log};
-}
-
-static rlmr_status open_db(job *at, rlmr_error *err) {
-    rlmr_file *file = &at->capture->files[RLMR_FILE_profiler_db];
-    rlmr_error trouble;
-    rlmr_error_clear(&trouble);
-    at->db_damage = damage_of(at, RLMR_FILE_profiler_db);
-    at->db_errors = (rlmr_damage){.met = on_damage, .self = &at->db_damage};
-    rlmr_status status = rlmr_profiler_db_open(file->path, &at->db_errors, at->meter, &at->db, &trouble);
-    return keep_or_fail(&at->db_damage, status, &trouble, err);
-}
-
-static rlmr_status read_csv(job *at, rlmr_file *file, rlmr_error *err) {
-    rlmr_file_damage damage = damage_of(at, RLMR_FILE_operator_memory);
-    rlmr_damage lost_rows = {.met = on_damage, .self = &damage};
-    rlmr_error trouble;
-    rlmr_error_clear(&trouble);
-    file->state = RLMR_FILE_READ;
-    rlmr_memory_rows_begin(at->memory, &damage);
-    rlmr_status status =
-        rlmr_csv_read(file->path, rlmr_memory_row, at->memory, &lost_rows, at->meter, &trouble);
-    status = keep_or_fail(&damage, status, &trouble, err);
-    status = status == RLMR_OK ? rlmr_file_damage_end(&damage, err) : status;
-    rlmr_memory_rows_end(at->memory);
-    return status;
-}
-
-/* A database in which a table was looked for and found counts as read. */
-static void note_used(job *at, bool present) {
-    rlmr_file *file = &at->capture->files[RLMR_FILE_profiler_db];
-    if (present && file->state == RLMR_FILE_UNUSED) {
-        file->state = RLMR_FILE_READ;
+/* A capture of which nothing is left, because its files are damaged, has failed. */
+static void check_usable(rlmr_capture *capture, uint64_t rows) {
+    bool damaged = false;
+    for (rlmr_file_kind kind = RLMR_FILE_trace_view; kind < RLMR_FILES; kind++) {
+        damaged = damaged || capture->files[kind].state == RLMR_FILE_DAMAGED;
+    }
+    if (rows == 0 && damaged) {
+        rlmr_capture_degrade(capture, RLMR_CAPTURE_FAILED);
     }
 }
 
-static rlmr_status read_db_records(job *at, bool *no_rows, rlmr_error *err) {
-    bool present;
-    rlmr_error trouble;
-    rlmr_error_clear(&trouble);
-    rlmr_memory_rows_begin(at->memory, &at->db_damage);
-    rlmr_status status = rlmr_profiler_db_memory(at->db, rlmr_memory_row, at->memory, &present, &trouble);
-    rlmr_memory_rows_end(at->memory);
-    note_used(at, present);
-    *no_rows = present && at->capture->memory_rows == 0 && at->db_damage.errors > 0;
-    return keep_or_fail(&at->db_damage, status, &trouble, err);
-}
-
-static rlmr_status read_records(job *at, rlmr_error *err) {
-    rlmr_file *file = &at->capture->files[RLMR_FILE_operator_memory];
-    rlmr_status status = RLMR_OK;
-    bool no_rows = false; /* though there should be some */
-    if (file->state != RLMR_FILE_ABSENT) {
-        status = read_csv(at, file, err);
-        no_rows = file->state == RLMR_FILE_DAMAGED && at->capture->memory_rows == 0;
-    } else if (at->db != NULL) {
-        status = read_db_records(at, &no_rows, err);
-    } else {
-        no_rows = at->capture->files[RLMR_FILE_profiler_db].state == RLMR_FILE_DAMAGED;
+static rlmr_status map_files(rlmr_job *job, rlmr_error *err) {
+    uint64_t before = count_rows(job->partial);
+    rlmr_status status = rlmr_job_open(job, err);
+    if (status == RLMR_OK && is_chosen(job->options, RLMR_ANALYSIS_MEMORY)) {
+        status = rlmr_map_memory(job, err);
     }
-    if (no_rows) {
-        rlmr_capture_degrade(at->capture, RLMR_CAPTURE_FAILED); /* nothing usable */
+    if (status == RLMR_OK && goes_on(job) && rlmr_map_cluster(job->options)) {
+        status = map_cluster(job, err);
     }
-    return status;
-}
-
-static rlmr_status read_text_trace(job *at, rlmr_file *file, uint64_t *events, rlmr_error *err) {
-    rlmr_file_damage damage = damage_of(at, RLMR_FILE_trace_view);
-    rlmr_damage errors = {.met = on_damage, .self = &damage};
-    rlmr_error trouble;
-    rlmr_error_clear(&trouble);
-    damage.events = true;
-    file->state = RLMR_FILE_READ;
-    at->events_damage = &damage;
-    rlmr_status status = rlmr_trace_read(file->path, on_event, at, &errors, at->meter, events, &trouble);
-    status = keep_or_fail(&damage, status, &trouble, err);
-    status = status == RLMR_OK ? rlmr_memory_finish(at->memory, &damage, err) : status;
-    at->events_damage = NULL;
-    return status == RLMR_OK ? rlmr_file_damage_end(&damage, err) : status;
-}
-
-static rlmr_status read_db_trace(job *at, uint64_t *events, rlmr_error *err) {
-    bool present;
-    rlmr_error trouble;
-    rlmr_error_clear(&trouble);
-    at->events_damage = &at->db_damage;
-    at->db_damage.events = true;
-    rlmr_status status = rlmr_profiler_db_events(at->db, on_event, at, events, &present, &trouble);
-    note_used(at, present);
-    status = keep_or_fail(&at->db_damage, status, &trouble, err);
-    return status == RLMR_OK ? rlmr_memory_finish(at->memory, &at->db_damage, err) : status;
-}
-
-static rlmr_status read_trace(job *at, rlmr_error *err) {
-    rlmr_file *file = &at->capture->files[RLMR_FILE_trace_view];
-    uint64_t events = 0;
-    rlmr_status status = RLMR_OK;
-    if (file->state != RLMR_FILE_ABSENT) {
-        status = read_text_trace(at, file, &events, err);
-    } else if (at->db != NULL) {
-        status = read_db_trace(at, &events, err);
-    }
-    at->capture->events_seen = (int64_t)events;
-    return status;
-}
-
-static rlmr_status map_memory(job *at, const rlmr_map_options *options, rlmr_partial *partial,
-                              rlmr_error *err) {
-    rlmr_capture *capture = at->capture;
-    rlmr_status status = rlmr_memory_open(capture, options, partial, &at->memory, err);
-    if (status == RLMR_OK && is_there(capture, RLMR_FILE_profiler_db) &&
-        rlmr_map_reads(options, capture, RLMR_FILE_profiler_db)) {
-        status = open_db(at, err);
-    }
-    status = status == RLMR_OK ? read_records(at, err) : status;
-    /* With --strict a damaged capture has failed by now, so its trace need not be read. */
-    bool go_on = !(options->strict && capture->status != RLMR_CAPTURE_OK);
-    if (status == RLMR_OK && go_on && rlmr_memory_wants_trace(at->memory)) {
-        status = read_trace(at, err);
-    }
-    status = status == RLMR_OK ? rlmr_file_damage_end(&at->db_damage, err) : status;
-    rlmr_profiler_db_close(at->db);
-    rlmr_memory_close(at->memory);
+    status = rlmr_job_close(job, status, err);
+    check_usable(job->capture, count_rows(job->partial) - before);
     return status;
 }
 
@@ -227,9 +149,10 @@ rlmr_status rlmr_map_capture(rlmr_capture *capture, const rlmr_map_options *opti
     rlmr_meter counting = {.advance = count_bytes, .self = &count};
     rlmr_status status = RLMR_OK;
     bool readable = capture->status == RLMR_CAPTURE_OK || capture->status == RLMR_CAPTURE_PARTIAL;
-    if (readable && options->analyses[RLMR_ANALYSIS_MEMORY]) {
-        job at = {.capture = capture, .meter = &counting, .log = log};
-        status = map_memory(&at, options, partial, err);
+    if (readable) {
+        rlmr_job job = {
+            .capture = capture, .options = options, .partial = partial, .meter = &counting, .log = log};
+        status = map_files(&job, err);
     }
     bool bad = capture->status == RLMR_CAPTURE_PARTIAL || capture->status == RLMR_CAPTURE_FAILED;
     if (status == RLMR_OK && options->strict && bad) {

@@ -1,6 +1,6 @@
 #include "rlmr/reducer.h"
+#include "rlmr/sum.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@ struct rlmr_fold {
     const rlmr_schema *schema;
     rlmr_sink *inner;
     rlmr_rows *out;       /* the last row is the one that further rows may be folded into */
-    double *lost;         /* by column: what rounding has taken from the last row's sum so far */
+    rlmr_sum *sums;       /* by column: of the last row */
     bool *none_is_code_0; /* by column: it holds the empty text, which comes before all others */
     uint64_t rows;
 };
@@ -24,21 +24,21 @@ static void take_max(double *most, double value) {
     }
 }
 
-/* Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen, ZAMM 54 (1974), 39-51. */
-static void take_sum(double *sum, double *lost, double value) {
-    if (isnan(*sum) && !isnan(*lost)) {
-        *sum = value; /* the first; a sum that is no number any more has lost what is none either */
-        return;
-    }
-    double total = *sum + value;
-    *lost += fabs(*sum) >= fabs(value) ? *sum - total + value : value - total + *sum;
-    *sum = total;
-}
-
 static void take_first(const rlmr_fold *fold, size_t column, uint32_t code) {
     uint32_t *first = (uint32_t *)fold->out->columns[column] + (fold->out->rows - 1);
     if (*first == 0 && fold->none_is_code_0[column]) {
         *first = code;
+    }
+}
+
+/* Row `at` of `rows` as the last row of out. */
+static void begin_row(rlmr_fold *fold, const rlmr_rows *rows, size_t at) {
+    rlmr_rows_copy(fold->out, rows, at);
+    for (size_t c = 0; c < fold->schema->columns_count; c++) {
+        if (fold->schema->merge[c] == RLMR_MERGE_SUM) {
+            fold->sums[c] = (rlmr_sum){0};
+            rlmr_sum_add(&fold->sums[c], *number_at(fold, c));
+        }
     }
 }
 
@@ -54,22 +54,13 @@ static void take_row(rlmr_fold *fold, const rlmr_rows *rows, size_t at) {
             }
             break;
         case RLMR_MERGE_SUM:
-            if (!isnan(((const double *)values)[at])) {
-                take_sum(number_at(fold, c), &fold->lost[c], ((const double *)values)[at]);
-            }
+            rlmr_sum_add(&fold->sums[c], ((const double *)values)[at]);
             break;
         case RLMR_MERGE_MAX:
             take_max(number_at(fold, c), ((const double *)values)[at]);
             break;
         }
     }
-}
-
-static double quotient(double numerator, double denominator) {
-    if (isnan(numerator) || isnan(denominator)) {
-        return NAN;
-    }
-    return denominator == 0 ? 0 : numerator / denominator;
 }
 
 /* Complete the last row of out. */
@@ -79,16 +70,14 @@ static void end_row(rlmr_fold *fold) {
         return;
     }
     for (size_t c = 0; c < schema->columns_count; c++) {
-        /* What was lost is no number once the sum is none. */
-        if (fold->lost[c] != 0 && isfinite(*number_at(fold, c))) {
-            *number_at(fold, c) += fold->lost[c];
+        if (schema->merge[c] == RLMR_MERGE_SUM) {
+            *number_at(fold, c) = rlmr_sum_value(&fold->sums[c]);
         }
-        fold->lost[c] = 0;
     }
     for (size_t q = 0; q < schema->quotients_count; q++) {
         const rlmr_quotient *of = &schema->quotients[q];
         *number_at(fold, of->column) =
-            quotient(*number_at(fold, of->numerator), *number_at(fold, of->denominator));
+            rlmr_quotient_of(*number_at(fold, of->numerator), *number_at(fold, of->denominator));
     }
 }
 
@@ -137,7 +126,7 @@ static rlmr_status take_rows(void *self, const rlmr_rows *rows, rlmr_error *err)
         if (fold->out->rows == fold->out->capacity) {
             status = give_rows(fold, err);
         }
-        rlmr_rows_copy(fold->out, rows, at);
+        begin_row(fold, rows, at);
     }
     return status;
 }
@@ -154,11 +143,11 @@ rlmr_status rlmr_fold_open(const rlmr_schema *schema, rlmr_sink *inner, rlmr_fol
     rlmr_fold *fold = calloc(1, sizeof *fold);
     if (fold != NULL) {
         *fold = (rlmr_fold){.schema = schema, .inner = inner};
-        fold->lost = calloc(schema->columns_count, sizeof *fold->lost);
+        fold->sums = calloc(schema->columns_count, sizeof *fold->sums);
         fold->none_is_code_0 = calloc(schema->columns_count, sizeof *fold->none_is_code_0);
     }
     rlmr_status status = RLMR_OK;
-    if (fold == NULL || fold->lost == NULL || fold->none_is_code_0 == NULL) {
+    if (fold == NULL || fold->sums == NULL || fold->none_is_code_0 == NULL) {
         status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory to fold the rows of %s", schema->name);
     } else {
         status = rlmr_rows_open(schema, RLMR_BLOCK_ROWS, &fold->out, err);
@@ -174,7 +163,7 @@ rlmr_status rlmr_fold_open(const rlmr_schema *schema, rlmr_sink *inner, rlmr_fol
 void rlmr_fold_close(rlmr_fold *fold) {
     if (fold != NULL) {
         rlmr_rows_close(fold->out);
-        free(fold->lost);
+        free(fold->sums);
         free(fold->none_is_code_0);
         free(fold);
     }

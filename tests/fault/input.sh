@@ -6,7 +6,8 @@ set -euo pipefail
 . "$(dirname "$0")/job.bash"
 
 make_job job
-run=(-v --progress never -o out.h5 "$PWD/job")
+make_cluster cluster
+run=(-v --progress never -o out.h5 "$PWD/job" "$PWD/cluster")
 
 faulty "a read that fails" read "${run[@]}"
 faulty "a file that shrinks while it is read" shrink "${run[@]}"

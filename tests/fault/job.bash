@@ -54,6 +54,69 @@ make_job() { # DIRECTORY: captures that are ok, partial, failed and empty
     echo '{"role": "critic"}' >"$critic/e_ascend_pt/profiler_metadata.json"
 }
 
+operator() { # NAME@GROUP
+    printf '"%s": {"Communication Time Info": {"Start Timestamp(us)": %s, "Elapse Time(ms)": 1.5, "Transit Time(ms)": 1}, ' \
+        "$1" $time_us
+    printf '"Communication Bandwidth Info": {"HCCS": {"Transit Size(MB)": 1, "Transit Time(ms)": 1, "Size Distribution": {"1.0": [1, 1]}}}}'
+}
+
+put_metadata() { # FILE RANK: two stages of one rank each
+    printf '{"parallel_group_info": {"a": {"group_name": "pp", "global_ranks": [0, 1]}, "tp%d": {"group_name": "tp", ' "$2" >"$1"
+    printf '"global_ranks": [%d]}}, "distributed_args": {"tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 2, ' "$2" >>"$1"
+    printf '"data_parallel_size": 1, "context_parallel_size": 1, "expert_model_parallel_size": 1, "world_size": 2}}' >>"$1"
+}
+
+put_analysis_database() { # FILE
+    "$python" - "$1" <<'PYTHON'
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as connection:
+    connection.executescript("""
+        CREATE TABLE StepTraceTime (step TEXT, computing NUMERIC, preparing NUMERIC);
+        INSERT INTO StepTraceTime VALUES ('5', 1.5, 2);
+        CREATE TABLE CommAnalyzerTime (hccl_op_name TEXT, group_name TEXT, elapse_time NUMERIC, step TEXT, type TEXT);
+        INSERT INTO CommAnalyzerTime VALUES ('hcom_receive_', '416611827809', 1.5, 'step5', 'p2p');
+        CREATE TABLE CommAnalyzerBandwidth (hccl_op_name TEXT, group_name TEXT, transport_type TEXT, package_size NUMERIC,
+            count NUMERIC, step TEXT, type TEXT);
+        INSERT INTO CommAnalyzerBandwidth VALUES ('hcom_receive_', '416611827809', 'HCCS', 0, 0, 'step5', 'p2p');
+        CREATE TABLE CommAnalyzerMatrix (hccl_op_name TEXT, group_name TEXT, src_rank TEXT, dst_rank TEXT,
+            transport_type TEXT, transit_size NUMERIC, step TEXT, type TEXT);
+        INSERT INTO CommAnalyzerMatrix VALUES ('receive-total', '416611827809', '0', '1', 'HCCS', 1, 'step5', 'p2p');
+    """)
+PYTHON
+}
+
+put_job_database() { # FILE: who runs where
+    "$python" - "$1" <<'PYTHON'
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as connection:
+    connection.executescript("""
+        CREATE TABLE META_DATA (name TEXT, value TEXT);
+        INSERT INTO META_DATA VALUES ('parallel_group_info', '{"a": {"group_name": "pp", "global_ranks": [0, 1]}}'),
+            ('distributed_args', '{"world_size": 2, "x": [true, "\u00e9"]}');
+        CREATE TABLE RANK_DEVICE_MAP (rankId INTEGER, deviceId INTEGER);
+        INSERT INTO RANK_DEVICE_MAP VALUES (1, 1);
+        CREATE TABLE HOST_INFO (hostUid TEXT, hostName TEXT);
+        INSERT INTO HOST_INFO VALUES ('7', 'host');
+    """)
+PYTHON
+}
+
+make_cluster() { # DIRECTORY: two ranks, one as text, one as databases; 416611827809 is the hash of the group a
+    local one=$1/job/a_ascend_pt two=$1/job/b_ascend_pt
+    make_capture "$one" 0
+    put_metadata "$one/profiler_metadata.json" 0
+    printf 'Step,Computing,Free\n5,1.5,x\n' >"$one/$data/step_trace_time.csv"
+    printf '{"step": {"p2p": {%s, %s}, "collective": {%s}, "other": {}}}' "$(operator hcom_send_@416611827809)" "$(operator hcom_send_@416611827809)" \
+        "$(operator hcom_reduceScatter_@98)" >"$one/$data/communication.json"
+    printf '{"step5": {"collective": {"reduce-top1@98": {"0-0": {"Transport Type": "LOCAL", "Op Name": "hcom_reduceScatter_"}}, ' \
+        >"$one/$data/communication_matrix.json"
+    printf '"reduce-total@98": {"0-0": {"Transit Size(MB)": 1}, "0": {}}}, "p2p": {"send-total@416611827809": {"0-1": {"Tran' \
+        >>"$one/$data/communication_matrix.json"
+    make_capture "$two" 1
+    put_analysis_database "$two/$data/analysis.db"
+    put_job_database "$two/$data/ascend_pytorch_profiler_1.db"
+}
+
 make_small_job() { # DIRECTORY: for what is not about captures
     make_capture "$1/actor/a_ascend_pt" 0 "$(record aten::add $time_us)"
     make_capture "$1/critic/b_ascend_pt" 1

@@ -789,8 +789,8 @@ static void test_captures_without_a_rank_are_left_out_with_a_warning(void) {
     result got;
     char *said =
         warnings_of(root, (char *[]){(char[]){"rl-insight-mr"}, root, "-q", "--rank-list", "1", NULL}, &got);
-    CU_ASSERT_STRING_EQUAL(
-        said, "rl-insight-mr: warning: 1 captures without a rank id are left out by --rank-list\n");
+    CU_ASSERT_STRING_EQUAL(strchr(said, ':'),
+                           ": warning: 1 captures without a rank id are left out by --rank-list\n");
     check_map(got, "0 x 1 0 1_ascend_pt\n");
     free(said);
     remove_tree(root);

@@ -1,80 +1,30 @@
-#include "rlmr/mapper.h"
+#include "capture_fixture.h"
 
 #include <CUnit/Basic.h>
 #include <sqlite3.h>
 
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- A capture in a directory, and what is mapped from it ---- */
-
-typedef struct {
-    char *directory;
-    rlmr_map_options options;
-    rlmr_capture capture;
-    rlmr_partial partial;
-    rlmr_meter meter;
-    size_t metered; /* bytes */
-    size_t metered_max;
-    rlmr_status status;
-    rlmr_error err;
-} fixture;
-
-static rlmr_status advance(void *context, size_t bytes, rlmr_error *err) {
-    fixture *self = context;
-    self->metered += bytes;
-    return self->metered > self->metered_max ? rlmr_error_set(err, RLMR_E_STOPPED, "enough") : RLMR_OK;
-}
+typedef capture_fixture fixture;
 
 static void open_fixture(fixture *made) {
-    const char *parent = getenv("TMPDIR");
-    *made = (fixture){.options = {.analyses[RLMR_ANALYSIS_MEMORY] = true, .match = RLMR_MATCH_BEST},
-                      .metered_max = SIZE_MAX};
-    CU_ASSERT_FATAL(asprintf(&made->directory, "%s/rlmr-map-XXXXXX", parent == NULL ? "/tmp" : parent) > 0);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(made->directory));
-    made->meter = (rlmr_meter){.advance = advance, .self = made};
-    rlmr_error_clear(&made->err);
-    CU_ASSERT_EQUAL_FATAL(rlmr_partial_init(&made->partial, NULL), RLMR_OK);
-    rlmr_capture_init(&made->capture);
-    made->capture.number = 4;
-    made->capture.rank_id = 17;
-    made->capture.role = strdup("actor");
-    made->capture.path = strdup("a_ascend_pt");
-}
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info;
-    (void)kind;
-    (void)place;
-    return remove(path);
+    capture_fixture_open(made, RLMR_ANALYSIS_MEMORY);
 }
 
 static void close_fixture(fixture *made) {
-    rlmr_capture_release(&made->capture);
-    rlmr_partial_release(&made->partial);
-    CU_ASSERT_EQUAL(nftw(made->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
-    free(made->directory);
+    capture_fixture_close(made);
 }
 
 static void put_file(fixture *made, rlmr_file_kind kind, const char *name, rlmr_slice content) {
-    rlmr_file *file = &made->capture.files[kind];
-    CU_ASSERT_FATAL(asprintf(&file->path, "%s/%s", made->directory, name) > 0);
-    FILE *out = fopen(file->path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    CU_ASSERT_EQUAL_FATAL(fwrite(content.text, 1, content.bytes, out), content.bytes);
-    CU_ASSERT_EQUAL_FATAL(fclose(out), 0);
-    file->state = RLMR_FILE_UNUSED;
-    file->bytes = (int64_t)content.bytes;
+    capture_fixture_put(made, kind, name, content);
 }
 
 static void map(fixture *made) {
-    made->status =
-        rlmr_map_capture(&made->capture, &made->options, &made->partial, &made->meter, NULL, &made->err);
-    CU_ASSERT_EQUAL(made->err.code, made->status);
+    capture_fixture_map(made);
 }
 
 /* NULL is an absent file. */
@@ -929,28 +879,6 @@ static void test_an_analysis_that_is_not_chosen_reads_nothing(void) {
     close_fixture(&made);
 }
 
-static void test_an_analysis_knows_its_files_and_tables(void) {
-    const rlmr_map_options options = {.analyses[RLMR_ANALYSIS_MEMORY] = true};
-    rlmr_capture capture;
-    rlmr_capture_init(&capture);
-    for (rlmr_file_kind kind = 0; kind < RLMR_FILES; kind++) {
-        capture.files[kind].state = RLMR_FILE_UNUSED;
-    }
-    for (rlmr_file_kind kind = 0; kind < RLMR_FILES; kind++) {
-        CU_ASSERT_EQUAL(rlmr_map_reads(&options, &capture, kind),
-                        kind == RLMR_FILE_trace_view || kind == RLMR_FILE_operator_memory);
-    }
-    /* a database is read for what is not there as text */
-    capture.files[RLMR_FILE_trace_view].state = RLMR_FILE_ABSENT;
-    CU_ASSERT_TRUE(rlmr_map_reads(&options, &capture, RLMR_FILE_profiler_db));
-    CU_ASSERT_FALSE(rlmr_map_reads(&options, &capture, RLMR_FILE_analysis_db));
-    for (int table = 0; table < RLMR_TABLE_COUNT; table++) {
-        CU_ASSERT_TRUE(rlmr_map_makes(&options, table));
-    }
-    CU_ASSERT_PTR_EQUAL(rlmr_table_schemas[RLMR_TABLE_memory_events], &rlmr_memory_events_schema);
-    CU_ASSERT_PTR_EQUAL(rlmr_table_schemas[RLMR_TABLE_captures], &rlmr_captures_schema);
-}
-
 /* ---- Strict ---- */
 
 static void map_strictly(fixture *made, const char *csv, const char *trace) {
@@ -1084,7 +1012,6 @@ CU_TestInfo rlmr_tests_mapper[] = {
     {"a damaged database is said", test_a_damaged_database_is_said},
     {"every error goes to the log", test_every_error_goes_to_the_log},
     {"an analysis that is not chosen reads nothing", test_an_analysis_that_is_not_chosen_reads_nothing},
-    {"an analysis knows its files and tables", test_an_analysis_knows_its_files_and_tables},
     {"strict makes damage an error", test_strict_makes_damage_an_error},
     {"strict lets whole and empty captures pass", test_strict_lets_whole_and_empty_captures_pass},
     {"the meter hears of all bytes", test_the_meter_hears_of_all_bytes},
