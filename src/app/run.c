@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "complete.h"
 #include "datamap.h"
 #include "progress.h"
 #include "reduce.h"
@@ -286,6 +287,9 @@ static rlmr_status analyse(run *self, rlmr_error *err) {
     status = status == RLMR_OK ? scatter_datamap(self, err) : status;
     status = status == RLMR_OK ? map_captures(self, err) : status;
     status = status == RLMR_OK ? add_up(self, err) : status;
+    status = status == RLMR_OK
+                 ? rlmr_complete(self->comm, &self->partial, &self->options->map, block_bytes(self), err)
+                 : status;
     status = status == RLMR_OK ? reduce_tables(self, err) : status;
     rlmr_cleanup_end(); /* on all processes: one that leaves now would take process 0 with it */
     if (self->file != NULL) {
