@@ -124,13 +124,12 @@ def read_text(differences, group):
     return numpy.array([texts[code].decode() for code in codes] if texts else [], dtype=object)
 
 
-def read_table(differences, group):
+def read_table(differences, group, kinds):
     """The table as ordered dictionary of arrays, the index first, read with h5py alone; checks its layout.
 
-    The kind of a column is its type, "integer", "text" or "any" (see MEMORY_COLUMNS and CAPTURE_COLUMNS);
-    columns without a kind may have any.
+    `kinds` has the kind of each column, the index first: its type, "integer", "text" or "any"; columns without a
+    kind may have any.
     """
-    kinds = MEMORY_COLUMNS if group.name == "/memory_events" else CAPTURE_COLUMNS
     differences.attribute(group, "encoding-type", "dataframe")
     differences.attribute(group, "encoding-version", "0.2.0")
     differences.attribute(group, "_index", next(iter(kinds)))
@@ -184,7 +183,7 @@ def compare_column(differences, where, values, expected):
 
 def check_memory_events(differences, group, rows):
     """/memory_events equals the rows of the reference; the number of rows compared."""
-    table = read_table(differences, group)
+    table = read_table(differences, group, MEMORY_COLUMNS)
     differences.expect(list(table) == list(MEMORY_COLUMNS), f"{group.name}: columns {list(table)}")
     for position, (name, (_, unit)) in enumerate(memory_reference.COLUMNS.items()):
         if name in table:
@@ -196,7 +195,7 @@ def check_memory_events(differences, group, rows):
 
 def check_captures(differences, group, captures):
     """/captures has its columns and equals the reference where the reference knows the value."""
-    table = read_table(differences, group)
+    table = read_table(differences, group, CAPTURE_COLUMNS)
     missing = [name for name in CAPTURE_COLUMNS if name not in table]
     differences.expect(not missing, f"{group.name}: no column {missing}")
     expected = {"capture": list(range(len(captures)))}
