@@ -32,19 +32,19 @@ for form in text db mixed; do
     check_job 0 9000 --form "$form" --transports --zeros --absent
 done
 check_job 0 9000 --form mixed --nodes --no-metadata
-check_job 0 3000 --cp 2 --dp 1 --steps 1 --columns later
-check_job 0 9000 --cp 2 --steps 1 --form db
-check_job 0 2000 --tp 1 --pp 3 --columns old --form mixed --seed 2
-check_job 0 1000 --pp 1 --steps 1
-check_job 0 5000 --roles actor,ref --role-in parent --windows 3 --empty-step --steps 1 --dp 1 --form mixed --columns later
+check_job 0 4500 --cp 2 --dp 1 --steps 1 --columns later
+check_job 0 14000 --cp 2 --steps 1 --form db
+check_job 0 4800 --tp 1 --pp 3 --columns old --form mixed --seed 2
+check_job 0 1700 --pp 1 --steps 1
+check_job 0 8900 --roles actor,ref --role-in parent --windows 3 --empty-step --steps 1 --dp 1 --form mixed --columns later
 check_job 0 5000 --roles actor,Критик --role-in metadata --windows 2 --empty-step --steps 1 --dp 1 --form mixed
-check_job 0 4000 --captured 0,1,3,6 --no-metadata --transports --form mixed
-check_job 0 4000 --captured 1,6 --silent tp,pp
-check_job 0 4000 --silent default_group,dp --no-distributed-args --seed 3
+check_job 0 6000 --captured 0,1,3,6 --no-metadata --transports --form mixed
+check_job 0 2400 --captured 1,6 --silent tp,pp
+check_job 0 9000 --silent default_group,dp --no-distributed-args --seed 3
 check_job 0 9000 --shared-hash --mixed-reduce --form mixed
 check_job 0 4000 --bare-step named --form mixed
 check_job 0 4000 --bare-step empty --form mixed
-check_job 0 4000 --plain-matrix --transports
+check_job 0 8000 --plain-matrix --transports
 for form in text db; do check_job 3 9000 --duplicates --form "$form"; done
 
 # Several jobs at once: their ranks lie under several parents, so that the parents are the roles.

@@ -87,8 +87,8 @@ class Group:
 class Job:
     """The groups of a job and what each rank does in each step of each window."""
 
-    def __init__(self, options, role):
-        self.options, self.role = options, role
+    def __init__(self, options, role, ordinal):
+        self.options, self.role, self.ordinal = options, role, ordinal
         sizes = {"tp": options.tp, "cp": options.cp, "dp": options.dp, "pp": options.pp}
         self.world = options.tp * options.cp * options.dp * options.pp
         self.groups = [Group("default_group", 0, list(range(self.world)))]
@@ -155,7 +155,8 @@ class Job:
         if len(group.ranks) == 1:
             return [("collective", "allReduce", 1)] if group.name == "tp" else []
         if group.name == "pp":
-            return [("p2p", "send", 2), ("p2p", "receive", 2), ("p2p", "batchSendRecv", 1)]
+            batch = [("p2p", "batchSendRecv", 1)] if self.options.batch else []
+            return [("p2p", "send", 2), ("p2p", "receive", 2), *batch]
         kinds = [("collective", kind, count) for kind, count in zip(KINDS, (3, 2, 4, 1, 2))]
         if self.options.mixed_reduce and group.name == "default_group":
             kinds.append(("collective", "reduce", 1))
@@ -210,43 +211,45 @@ class Job:
         """The links of a rank as dictionaries."""
         for group in self.groups_of(rank):
             own = group.ranks.index(rank)
+            names = {}          # one entry of the matrix may hold operators of two kinds: reduce is also reduceScatter
             for section, kind, count in self.kinds(group):
-                if section == "p2p" and own > 1:
-                    continue
                 name = "reduce" if kind == "reduceScatter" else kind.lower()
-                ends = self.ends(kind, own, len(group.ranks))
-                for src, dst in ends:
-                    rng = self.draw("link", rank, window, step, group.id, kind, src, dst)
+                names.setdefault((section, name), []).extend(
+                    f"hcom_{kind}__{group.hash[-3:]}_{number}_1" for number in range(count))
+            for (section, name), ops in names.items():
+                for src, dst in self.ends(name, own, len(group.ranks)) if section == "collective" or own < 2 else ():
+                    rng = self.draw("link", rank, window, step, group.id, name, src, dst)
                     key = {"type": section, "group_name": group.hash, "step": step, "src": src, "dst": dst,
                            "transport": "LOCAL" if src == dst else rng.choice(("HCCS", "HCCS", "RDMA"))
                            if self.options.transports else "HCCS"}
-                    yield from self.statistics(rng, key, name, f"hcom_{kind}__{group.hash[-3:]}", count)
+                    yield from self.statistics(rng, key, name, ops)
 
-    def ends(self, kind, own, size):
+    @staticmethod
+    def ends(kind, own, size):
         """(source, destination) of the links that a member records, by their numbers in the group."""
         if kind == "send":
             return [(own, 1 - own)]
         if kind == "receive":
             return [(1 - own, own)]
-        if kind == "batchSendRecv":
+        if kind == "batchsendrecv":
             return [(own, own), (own, 1 - own)]
         if kind == "broadcast":             # every member records all, so that one link is recorded several times
             return [(own, own), *((0, other) for other in range(1, size))]
         return [(own, own), *((own, other) for other in range(size) if other != own)]
 
-    def statistics(self, rng, key, name, op_name, count):
+    def statistics(self, rng, key, name, ops):
         """The entries of one link: of the best, middle and worst operator, and of all."""
-        ops = [(f"{op_name}_{number}_1", round(rng.uniform(0.001, 600), 6),
+        ops = [(op, round(rng.uniform(0.001, 600), 6),
                 0 if self.options.zeros and rng.random() < 0.4 else round(rng.uniform(0.001, 30), 8))
-               for number in range(count)]
+               for op in ops]
         if self.options.plain_matrix:
             ops = [(None, sum(size for _, size, _ in ops), sum(time for *_, time in ops))]
             picks = {"": ops[0]}
         else:
             ops.sort(key=lambda op: -per(*op[1:]))
-            picks = {"-top1": ops[0], "-middle": ops[count // 2], "-bottom1": ops[-1],
+            picks = {"-top1": ops[0], "-middle": ops[len(ops) // 2], "-bottom1": ops[-1],
                      "-total": (None, sum(size for _, size, _ in ops), sum(time for *_, time in ops))}
-            picks.update({f"-bottom{place}": ops[-place] for place in (2, 3) if count >= place})
+            picks.update({f"-bottom{place}": ops[-place] for place in (2, 3) if len(ops) >= place})
         for statistic, (op, size, time) in picks.items():
             yield {**key, "hccl_op_name": name + statistic, "op_name": op, "size": size, "time": time}
 
@@ -269,7 +272,7 @@ class Capture:
             self.ops += [{**op, "elapse_time": 7777, "wait_time": 7777} for op in self.ops[::5]]
             self.links += [{**link, "size": 7777} for link in self.links[::7]]
         stamp = f"202408131820{window:02d}{rank:03d}"
-        self.path = os.path.join(self.folder(), f"host{self.host()}_{1000 + rank}_{stamp}_ascend_pt")
+        self.path = os.path.join(self.folder(), f"host{self.host()}_{1000 + 1000 * job.ordinal + rank}_{stamp}_ascend_pt")
         self.data = os.path.join(self.path, "ASCEND_PROFILER_OUTPUT")
 
     def host(self):
@@ -444,6 +447,8 @@ def main():
     parser.add_argument("--empty-step", action="store_true", help="so it is in the last window, without id")
     parser.add_argument("--no-metadata", dest="metadata", action="store_false", help="no parallel_group_info")
     parser.add_argument("--no-distributed-args", dest="distributed_args", action="store_false")
+    parser.add_argument("--no-batch", dest="batch", action="store_false",
+                        help="no batchSendRecv, whose links tell the ranks of a pipeline")
     parser.add_argument("--silent", default="", help="groups of these names do not tell their members")
     for name, text in (("shared-hash", "p2p and collective operators in one group"),
                        ("mixed-reduce", "a reduce beside the reduceScatter of a group"),
@@ -453,8 +458,8 @@ def main():
         parser.add_argument(f"--{name}", action="store_true", help=text)
     options = parser.parse_args()
     options.silent = set(options.silent.split(",")) - {""}
-    for role in options.roles.split(","):
-        job = Job(options, role)
+    for ordinal, role in enumerate(options.roles.split(",")):
+        job = Job(options, role, ordinal)
         ranks = [int(rank) for rank in options.captured.split(",") if rank] or range(job.world)
         for rank, window in itertools.product(ranks, range(options.windows)):
             Capture(job, rank, window).write()
