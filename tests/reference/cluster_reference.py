@@ -16,7 +16,6 @@ import re
 import cluster_input
 import memory_reference
 from cluster_input import COLLECTIVE, NO_TIME_NS, SIZES, STEP_TITLES, TIME_KEYS
-from memory_reference import clean
 
 TOTAL = "Total Op Info"
 TEXT, I32, I64, F64 = "text", "int32", "int64", "float64"
@@ -332,7 +331,8 @@ def link_rows(parts, jobs):
     for same in grouped(rows, lambda row: tuple(row[name] for name in keys)).values():
         size, time = total(r["transit_size"] for r in same), total(r["transit_time"] for r in same)
         name = next((r["op_name"] for r in same if r["op_name"]), "")
-        yield {**same[0], "op_name": name, "transit_size": size, "transit_time": time, "bandwidth": quotient(size, time)}
+        yield {**same[0], "op_name": name, "transit_size": size, "transit_time": time,
+               "bandwidth": quotient(size, time)}
 
 
 # ------------------------------------------------------------------------------------ the whole

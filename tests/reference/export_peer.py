@@ -161,16 +161,20 @@ def kept_in_database(item, match):
 
 RULES = (
     Rule("7: reduce is reducescatter (text)",
-         PLACE + rf"(?P<kind>reduce|reducescatter)-(?P<statistic>{STATISTIC})@(?P<group>\d+) only in [AB]", renamed_in_text),
+         PLACE + rf"(?P<kind>reduce|reducescatter)-(?P<statistic>{STATISTIC})@(?P<group>\d+) only in [AB]",
+         renamed_in_text),
     Rule("1: links of p2p are kept (text)",
-         PLACE + rf"(?P<kind>{P2P_KINDS})-(?P<statistic>{STATISTIC})@(?P<group>\d+)/(?P<src>\d+)-(?P<dst>\d+) only in A",
+         PLACE + rf"(?P<kind>{P2P_KINDS})-(?P<statistic>{STATISTIC})@(?P<group>\d+)/(?P<src>\d+)-(?P<dst>\d+) "
+                 "only in A",
          kept_in_text),
     Rule("1: so p2p groups have totals (text)", PLACE + rf"{TOTAL}@(?P<group>\d+) only in A", total_in_text),
     Rule("7: reduce is reducescatter (database)",
-         ROW + rf"(?P<side>[AB]): (?P<row>\('step\d*', '(reduce|reducescatter)-({STATISTIC})', .*\))", renamed_in_database),
+         ROW + rf"(?P<side>[AB]): (?P<row>\('step\d*', '(reduce|reducescatter)-({STATISTIC})', .*\))",
+         renamed_in_database),
     Rule("1: links of p2p are kept (database)",
          ROW + rf"A: (?P<row>\('step\d*', '({P2P_KINDS})-({STATISTIC})', .*\))", kept_in_database),
-    Rule("1: so p2p groups have totals (database)", ROW + rf"A: (?P<row>\('step\d*', '{TOTAL}', .*\))", kept_in_database),
+    Rule("1: so p2p groups have totals (database)",
+         ROW + rf"A: (?P<row>\('step\d*', '{TOTAL}', .*\))", kept_in_database),
 )
 
 

@@ -250,7 +250,8 @@ def members_of_groups(point):
     row = point.ours("two_of_eight", "communication_group", group_name=everybody)[0]
     point.expect("the group of all eight ranks, two captured", str(tuple(peer)), "(1, 6)", row["rank_set"],
                  "(0, 1, 2, 3, 4, 5, 6, 7)")
-    point.check("size 8, two seen, by metadata", (row["size"], row["members_seen"], row["source"]) == (8, 2, "metadata"))
+    point.check("size 8, two seen, by metadata",
+                (row["size"], row["members_seen"], row["source"]) == (8, 2, "metadata"))
 
 
 def nothing_overwritten(point):
@@ -260,8 +261,8 @@ def nothing_overwritten(point):
         "roles", "cluster_communication_time")}))
     point.expect("captures of four ranks, two roles and two windows that are in the tables", peer, 4, ours, 16)
     rows = point.ours("roles", "cluster_step_trace_time", rank_id=0, type="rank")
-    point.check("each in its own role and window",
-                sorted((row["role"], row["window"]) for row in rows) == [(r, w) for r in ("actor", "ref") for w in (0, 1)])
+    wanted = [(role, window) for role in ("actor", "ref") for window in (0, 1)]
+    point.check("each in its own role and window", sorted((row["role"], row["window"]) for row in rows) == wanted)
 
 
 def stages(point):

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Write the captures of a made-up cluster: step trace, communication, matrix, metadata; as text, as databases, or mixed.
+"""Write the captures of a made-up cluster as text, as databases, or mixed: step trace, communication, metadata.
 
 The ranks of a job of tp * cp * dp * pp ranks communicate in the groups of their parallel dimensions and in one of all.
-What is written depends on the options alone, and is the same in every form. Unless an option says so nothing is damaged.
+What is written depends on the options alone, and says the same in every form. Only --duplicates makes damage.
 """
 import argparse
 import csv
@@ -271,8 +271,8 @@ class Capture:
         if self.options.duplicates:
             self.ops += [{**op, "elapse_time": 7777, "wait_time": 7777} for op in self.ops[::5]]
             self.links += [{**link, "size": 7777} for link in self.links[::7]]
-        stamp = f"202408131820{window:02d}{rank:03d}"
-        self.path = os.path.join(self.folder(), f"host{self.host()}_{1000 + 1000 * job.ordinal + rank}_{stamp}_ascend_pt")
+        process, stamp = 1000 + 1000 * job.ordinal + rank, f"202408131820{window:02d}{rank:03d}"
+        self.path = os.path.join(self.folder(), f"host{self.host()}_{process}_{stamp}_ascend_pt")
         self.data = os.path.join(self.path, "ASCEND_PROFILER_OUTPUT")
 
     def host(self):
@@ -348,8 +348,10 @@ class Capture:
         times = named(TIMES, [op[column] for column in TIMES.values()])
         times += [("Wait Time Ratio", 0.5), ("Synchronization Time Ratio", 0.25)]    # not what follows from the times
         titles = ("Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)", "Large Packet Ratio", "Size Distribution")
-        bands = Object((transport, named(titles, [*numbers, Object(
-            (str(size), [count, time]) for size, count, time in packets)])) for transport, *numbers, packets in op["bands"])
+        bands = Object()
+        for transport, *numbers, packets in op["bands"]:
+            sizes = Object((str(size), [count, time]) for size, count, time in packets)
+            bands.append((transport, named(titles, [*numbers, sizes])))
         return Object([("Communication Time Info", times), ("Communication Bandwidth Info", bands)])
 
     def write_matrix(self):
