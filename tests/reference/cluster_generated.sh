@@ -46,6 +46,7 @@ check_job 0 4000 --bare-step named --form mixed
 check_job 0 4000 --bare-step empty --form mixed
 check_job 0 8000 --plain-matrix --transports
 for form in text db; do check_job 3 9000 --duplicates --form "$form"; done
+for seed in 1 2 3; do check_job 3 5000 --cut --seed "$seed"; done
 
 # Several jobs at once: their ranks lie under several parents, so that the parents are the roles.
 rm -rf job

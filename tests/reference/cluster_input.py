@@ -148,28 +148,88 @@ class Pairs(list):
         return next((value for name, value in self if name == key), default)
 
 
+DECODER = json.JSONDecoder(object_pairs_hook=Pairs, parse_int=Number, parse_float=Number,
+                           parse_constant=trace_text.refuse)
+BLANKS = re.compile(r"[ \t\r\n]*")
+
+
+class Cursor:
+    """A place in JSON text that may be damaged: what comes before the damage can be read, then ValueError comes."""
+
+    def __init__(self, path):
+        with open(path, "rb") as stream:
+            self.text, self.at = stream.read().decode("utf-8", "surrogateescape"), 0
+
+    def peek(self):
+        """The next character that is no blank; empty at the end."""
+        self.at = BLANKS.match(self.text, self.at).end()
+        return self.text[self.at:self.at + 1]
+
+    def take(self, wanted):
+        """Pass over one of these characters, and give it."""
+        char = self.peek()
+        if not char or char not in wanted:
+            raise ValueError(f"no {wanted} at {self.at}")
+        self.at += 1
+        return char
+
+    def value(self):
+        """The value here; the cursor stands behind it then."""
+        self.peek()
+        value, self.at = DECODER.raw_decode(self.text, self.at)
+        return value
+
+    def keys(self):
+        """The keys of the object here. Whoever takes a key must pass over its value before the next."""
+        if self.peek() != "{":
+            self.value()
+            return
+        self.take("{")
+        if self.peek() == "}":
+            self.take("}")
+            return
+        while True:
+            key = self.value()
+            if not isinstance(key, str) or isinstance(key, Number):
+                raise ValueError(f"no key at {self.at}")
+            self.take(":")
+            yield key
+            if self.take(",}") == "}":
+                return
+
+
 def read_json(path):
     """The object in a file, or empty if there is none."""
     try:
-        with open(path, "rb") as stream:
-            content = json.loads(stream.read().decode("utf-8", "surrogateescape"), object_pairs_hook=Pairs,
-                                 parse_int=Number, parse_float=Number, parse_constant=trace_text.refuse)
+        content = Cursor(path).value()
     except (OSError, ValueError):
         return Pairs()
     return content if isinstance(content, Pairs) else Pairs()
 
 
-def sections(path):
-    """(step, type, key, value) of every operator in a communication file; of equal keys the first."""
+def operator_keys(cursor):
+    """(step, type, key) of every operator in a communication file, the cursor at its value; of equal keys the first."""
     seen = set()
-    for step, parts in read_json(path):
-        for section, ops in parts if isinstance(parts, Pairs) else ():
-            for key, value in ops if section in (P2P, COLLECTIVE) and isinstance(ops, Pairs) else ():
+    for step in cursor.keys():
+        for section in cursor.keys():
+            if section not in (P2P, COLLECTIVE):
+                cursor.value()
+                continue
+            for key in cursor.keys():
                 place = (bare_step(step), section, key)
-                if not key.startswith("Total") and place not in seen:
+                if key.startswith("Total") or place in seen:
+                    cursor.value()
+                else:
                     seen.add(place)
-                    if isinstance(value, Pairs):
-                        yield *place, value
+                    yield place
+
+
+def before_damage(items):
+    """The items up to the damage."""
+    try:
+        yield from items
+    except ValueError:
+        return
 
 
 def text_packets(distribution):
@@ -183,7 +243,11 @@ def text_packets(distribution):
 
 def text_ops(path):
     """The Ops of communication.json."""
-    for step, section, key, value in sections(path):
+    cursor = Cursor(path)
+    for step, section, key in operator_keys(cursor):
+        value = cursor.value()
+        if not isinstance(value, Pairs):
+            continue
         times, bands = value.get("Communication Time Info", Pairs()), value.get("Communication Bandwidth Info", Pairs())
         yield Op(step, section, *split_key(key), time_ns(times.get("Start Timestamp(us)")),
                  {column: number(times.get(name)) for column, name in TIME_KEYS.items()},
@@ -194,9 +258,10 @@ def text_ops(path):
 
 def text_links(path):
     """The Links of communication_matrix.json."""
-    for step, section, key, links in sections(path):
-        for ends, link in links:
-            src, _, dst = ends.partition("-")
+    cursor = Cursor(path)
+    for step, section, key in operator_keys(cursor):
+        for ends in cursor.keys():
+            link, (src, _, dst) = cursor.value(), ends.partition("-")
             yield Link(step, section, *split_key(key), local(src), local(dst), text(link.get("Transport Type")),
                        text(link.get("Op Name")), number(link.get("Transit Size(MB)")),
                        number(link.get("Transit Time(ms)")))
@@ -332,7 +397,7 @@ def read_capture(path):
     declared, distribution = (metadata.get(key) if any(name == key for name, _ in metadata) else profiler.metadata(key)
                               for key in ("parallel_group_info", "distributed_args"))
     return Facts(list(text_steps(table) if table else analysis.steps()),
-                 list(text_ops(ops) if ops else analysis.ops()),
-                 list(text_links(links) if links else analysis.links()),
+                 list(before_damage(text_ops(ops)) if ops else analysis.ops()),
+                 list(before_damage(text_links(links)) if links else analysis.links()),
                  list(text_groups(declared)), plain(distribution) if isinstance(distribution, Pairs) else None,
                  profiler.devices())

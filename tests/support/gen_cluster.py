@@ -2,7 +2,7 @@
 """Write the captures of a made-up cluster as text, as databases, or mixed: step trace, communication, metadata.
 
 The ranks of a job of tp * cp * dp * pp ranks communicate in the groups of their parallel dimensions and in one of all.
-What is written depends on the options alone, and says the same in every form. Only --duplicates makes damage.
+What is written depends on the options alone, and says the same in every form. Only --duplicates and --cut make damage.
 """
 import argparse
 import csv
@@ -315,6 +315,12 @@ class Capture:
         with open(path, "w", encoding="ascii") as stream:
             stream.write(to_json(value))
 
+    def cut(self, name):
+        """Cut a file of the data short, each rank's at another place."""
+        if self.options.cut and self.rank % 2:
+            path = os.path.join(self.data, name)
+            os.truncate(path, int(os.path.getsize(path) * self.job.draw("cut", self.rank, name).random()))
+
     # ------------------------------------------------------------------------------ text
 
     def write_trace(self):
@@ -342,6 +348,7 @@ class Capture:
                 [(f"{op['hccl_op_name']}@{op['group_name']}", self.operator(op)) for op in ops]
                 + [("Total Op Info", self.operator(op)) for op in ops[:1]])) for section, ops in sections.items())))
         self.dump(os.path.join(self.data, "communication.json"), tree)
+        self.cut("communication.json")
 
     def operator(self, op):
         """An operator in communication.json."""
@@ -372,6 +379,7 @@ class Capture:
                 ops.extend(keys.items())
             tree.append((step, parts))
         self.dump(os.path.join(self.data, "communication_matrix.json"), tree)
+        self.cut("communication_matrix.json")
 
     # ------------------------------------------------------------------------------ databases
 
@@ -456,7 +464,8 @@ def main():
                        ("mixed-reduce", "a reduce beside the reduceScatter of a group"),
                        ("zeros", "times of 0"), ("transports", "several transports for one operator"),
                        ("absent", "some values are absent"), ("plain-matrix", "a matrix without statistics"),
-                       ("duplicates", "keys that come twice: damage")):
+                       ("duplicates", "keys that come twice: damage"),
+                       ("cut", "communication files of odd ranks are cut: damage")):
         parser.add_argument(f"--{name}", action="store_true", help=text)
     options = parser.parse_args()
     options.silent = set(options.silent.split(",")) - {""}
