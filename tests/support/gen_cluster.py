@@ -269,8 +269,9 @@ class Capture:
         self.ops = [op for step in steps for op in job.operators(rank, window, step)]
         self.links = [link for step in steps for link in job.links(rank, window, step)]
         if self.options.duplicates:
-            self.ops += [{**op, "elapse_time": 7777, "wait_time": 7777} for op in self.ops[::5]]
-            self.links += [{**link, "size": 7777} for link in self.links[::7]]
+            self.ops += [{**op, "elapse_time": 7777, "wait_time": 7777, "bands": list(job.bands(job.draw(
+                "again", rank, number)))} for number, op in enumerate(self.ops[::5])]
+            self.links += [{**link, "size": 7777, "again": True} for link in self.links[::7]]
         process, stamp = 1000 + 1000 * job.ordinal + rank, f"202408131820{window:02d}{rank:03d}"
         self.path = os.path.join(self.folder(), f"host{self.host()}_{process}_{stamp}_ascend_pt")
         self.data = os.path.join(self.path, "ASCEND_PROFILER_OUTPUT")
@@ -369,14 +370,16 @@ class Capture:
             for name, ops in parts:
                 keys = {}
                 for link in sections[name]:
-                    links = keys.setdefault(f"{link['hccl_op_name']}@{link['group_name']}", Object())
-                    ends = f"{link['src']}-{link['dst']}"
-                    if ends not in dict(links):
-                        links.append((ends, named(
-                            ("Transport Type", "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)", "Op Name"),
-                            (link["transport"], link["size"], link["time"], per(link["size"], link["time"]),
-                             link["op_name"]))))
-                ops.extend(keys.items())
+                    key = link["hccl_op_name"], link["group_name"], "again" in link
+                    value = named(
+                        ("Transport Type", "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)", "Op Name"),
+                        (link["transport"], link["size"], link["time"], per(link["size"], link["time"]),
+                         link["op_name"]))
+                    links = keys.setdefault(key, Object())
+                    links.append((f"{link['src']}-{link['dst']}", value))
+                    if "again" in link:         # a link that the first does not have
+                        links.append((f"{link['src']}-77", value))
+                ops.extend((f"{op}@{group}", links) for (op, group, _), links in keys.items())
             tree.append((step, parts))
         self.dump(os.path.join(self.data, "communication_matrix.json"), tree)
         self.cut("communication_matrix.json")
