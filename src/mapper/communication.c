@@ -120,6 +120,7 @@ rlmr_status rlmr_communication_time_row(void *context, const rlmr_communication_
     status = status == RLMR_OK ? rlmr_communication_use(self, &ids, -1, -1, err) : status;
     status =
         status == RLMR_OK ? rlmr_communication_repeats(self, &time->key, NULL, 0, &repeats, err) : status;
+    self->leaves_out = repeats && self->is_text;
     if (status != RLMR_OK || repeats) {
         return status;
     }
@@ -193,6 +194,9 @@ rlmr_status rlmr_communication_band_row(void *context, const rlmr_communication_
     const rlmr_slice more[] = {band->transport, band->package_size_mb};
     rlmr_communication_ids ids;
     bool repeats = false;
+    if (self->leaves_out) {
+        return RLMR_OK;
+    }
     rlmr_status status = rlmr_communication_name(self, &band->key, &ids, err);
     status = status == RLMR_OK ? rlmr_communication_use(self, &ids, -1, -1, err) : status;
     status =

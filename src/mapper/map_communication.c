@@ -24,9 +24,12 @@ static void close_state(rlmr_communication *self) {
 }
 
 /* Keys that have come before are those of one kind of file. */
-static rlmr_status begin_file(rlmr_communication *self, rlmr_file_damage *damage, rlmr_error *err) {
+static rlmr_status begin_file(rlmr_communication *self, rlmr_file_damage *damage, bool is_text,
+                              rlmr_error *err) {
     self->damage = damage;
     self->record = 0;
+    self->leaves_out = false;
+    self->is_text = is_text;
     rlmr_symtab_close(self->seen);
     self->seen = NULL;
     return rlmr_symtab_open(&self->seen, err);
@@ -59,7 +62,7 @@ static rlmr_status read_text(rlmr_communication *self, const source *from, rlmr_
     rlmr_communication_sink sink = sink_of(self);
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
-    rlmr_status status = begin_file(self, &damage, err);
+    rlmr_status status = begin_file(self, &damage, true, err);
     if (status != RLMR_OK) {
         return status;
     }
@@ -76,7 +79,7 @@ static rlmr_status read_db(rlmr_communication *self, const source *from, rlmr_an
     bool present = false;
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
-    rlmr_status status = begin_file(self, damage, err);
+    rlmr_status status = begin_file(self, damage, false, err);
     if (status != RLMR_OK) {
         return status;
     }
