@@ -64,6 +64,13 @@ static rlmr_status check_existing(const rlmr_target *target, rlmr_error *err) {
     return target->replace ? RLMR_OK : exists(target, err);
 }
 
+rlmr_status rlmr_target_check(const char *path, bool replace, rlmr_error *err) {
+    rlmr_target target = {.path = strdup(path), .replace = replace, .descriptor = -1};
+    rlmr_status status = target.path == NULL ? no_memory(err) : check_existing(&target, err);
+    rlmr_target_release(&target);
+    return status;
+}
+
 /* Bytes of `name` that fit, without half a character at the end: some file systems insist on UTF-8. */
 static int kept_bytes(const char *name) {
     size_t bytes = strlen(name);

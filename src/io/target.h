@@ -16,6 +16,9 @@ typedef struct {
     int descriptor; /**< of the temporary, for reading and writing */
 } rlmr_target;
 
+/** Whether a file may be written there: nothing is, or with `replace` a regular file. @return OK, E_NOMEM, E_OUTPUT */
+RLMR_MUST_CHECK rlmr_status rlmr_target_check(const char *path, bool replace, rlmr_error *err);
+
 /** Create the temporary, empty.
  *
  *  @param path     path of the final file, borrowed for the call
