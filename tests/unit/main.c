@@ -1,5 +1,6 @@
 /** Runs every unit suite; the exit code says whether all passed. */
 #include <CUnit/Basic.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,6 +9,8 @@
 #undef SUITE
 
 int main(void) {
+    static char product[] = "rl-insight-mr";
+    program_invocation_short_name = product; /* stands before its messages */
 #define SUITE(module) {.pName = #module, .pTests = rlmr_tests_##module},
     CU_SuiteInfo suites[] = {
 #include "unit_suites.inc"
