@@ -23,6 +23,7 @@ printf '[{"name": "aten::add", "cat": "cpu_op", "ts": "17364' \
 make_capture damaged/actor/host_2_20250109143043123_ascend_pt 1 "$(record aten::add 1736408883694624.810)"
 make_capture damaged/actor/host_3_20250109143043123_ascend_pt 2
 rm damaged/actor/host_3_20250109143043123_ascend_pt/profiler_info_2.json
+"$python" "$support/gen_cluster.py" cluster --tp 1 --pp 1 --dp 2 --steps 1 >/dev/null
 before=$(listing .)
 
 # What may change without a reason to look at it: where the test runs, and the version.
