@@ -118,6 +118,42 @@ static rlmr_status note_event(void *context, const rlmr_trace_event *event, rlmr
     return RLMR_OK;
 }
 
+static rlmr_status note_group(void *context, rlmr_slice id, rlmr_slice name, const int32_t *ranks,
+                              size_t count, rlmr_error *err) {
+    FILE *out = context;
+    (void)err;
+    (void)fputs("group ", out);
+    print_slice(out, id);
+    print_slice(out, name);
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(out, " %d", ranks[i]);
+    }
+    (void)fputs("\n", out);
+    return RLMR_OK;
+}
+
+static rlmr_status note_distribution(void *context, const rlmr_distributed_args *args, rlmr_error *err) {
+    FILE *out = context;
+    (void)err;
+    (void)fprintf(out, "args %d %d ", args->tp, args->world);
+    print_slice(out, args->json);
+    (void)fputs("\n", out);
+    return RLMR_OK;
+}
+
+static rlmr_status note_device(void *context, rlmr_slice rank, rlmr_slice device, rlmr_slice host_uid,
+                               rlmr_slice host_name, rlmr_error *err) {
+    FILE *out = context;
+    (void)err;
+    (void)fputs("device ", out);
+    print_slice(out, rank);
+    print_slice(out, device);
+    print_slice(out, host_uid);
+    print_slice(out, host_name);
+    (void)fputs("\n", out);
+    return RLMR_OK;
+}
+
 static rlmr_status note_damage(void *context, int64_t offset, bool lost, const char *reason,
                                rlmr_error *err) {
     FILE *out = context;
@@ -150,7 +186,23 @@ static void end_note(note *made, rlmr_slice wanted) {
     free(made->text);
 }
 
-typedef enum { MEMORY = 1, EVENTS = 2 } parts;
+typedef enum { MEMORY = 1, EVENTS = 2, GROUPS = 4, DISTRIBUTION = 8, METADATA = 12, DEVICES = 16 } parts;
+
+static rlmr_status read_job(FILE *out, rlmr_profiler_db *db, parts wanted, rlmr_error *err) {
+    rlmr_metadata_sink sink = {.group = note_group, .distribution = note_distribution, .self = out};
+    rlmr_status status = RLMR_OK;
+    bool present = true;
+    if ((wanted & METADATA) != 0) {
+        status = rlmr_profiler_db_metadata(db, &sink, (wanted & GROUPS) != 0, (wanted & DISTRIBUTION) != 0,
+                                           &present, err);
+        (void)fputs(present ? "" : "no META_DATA\n", out);
+    }
+    if (status == RLMR_OK && (wanted & DEVICES) != 0) {
+        status = rlmr_profiler_db_devices(db, note_device, out, &present, err);
+        (void)fputs(present ? "" : "no RANK_DEVICE_MAP\n", out);
+    }
+    return status;
+}
 
 /* Reads the file's rows and events into `out`, or says why not. */
 static rlmr_status read_into(FILE *out, const char *path, parts wanted, const rlmr_meter *meter) {
@@ -170,6 +222,7 @@ static rlmr_status read_into(FILE *out, const char *path, parts wanted, const rl
         (void)(present ? fprintf(out, "%llu events\n", (unsigned long long)events)
                        : fputs("no PYTORCH_API\n", out));
     }
+    status = status == RLMR_OK ? read_job(out, db, wanted, &err) : status;
     CU_ASSERT_EQUAL(err.code, status);
     if (status != RLMR_OK) {
         (void)fprintf(out, "%s: %s\n", rlmr_status_text(status), err.message);
@@ -1419,6 +1472,135 @@ static void test_real_captures_are_read_whole(void) {
     }
 }
 
+/* ---- META_DATA, RANK_DEVICE_MAP ---- */
+
+#define META "CREATE TABLE META_DATA (name TEXT, value TEXT);"
+#define GROUP_INFO                                                                                           \
+    "('parallel_group_info', '{\"10.0.0.1%eth0\": {\"group_name\": \"tp\", \"global_ranks\": [0, 4]}}')"
+#define ARGS_INFO                                                                                            \
+    "('distributed_args', "                                                                                  \
+    "'{\"tensor_model_parallel_size\":2,\"rank\":3,\"world_size\":8,\"\xC3\xA9\":[1]}')"
+#define GROUP_TEXT "group <10.0.0.1%eth0><tp> 0 4\n"
+#define ARGS_TEXT "args 2 8 <{\"tensor_model_parallel_size\": 2, \"world_size\": 8, \"\\u00e9\": [1]}>\n"
+
+static void test_metadata_is_what_the_text_file_has(void) {
+    const char *sql =
+        META "INSERT INTO META_DATA VALUES ('SCHEMA_VERSION', '1.0.0'), " GROUP_INFO ", " ARGS_INFO;
+    check(sql, METADATA, GROUP_TEXT ARGS_TEXT);
+    check(sql, GROUPS, GROUP_TEXT);
+    check(sql, DISTRIBUTION, ARGS_TEXT);
+    check(META "INSERT INTO META_DATA VALUES " ARGS_INFO ", " GROUP_INFO, METADATA, ARGS_TEXT GROUP_TEXT);
+}
+
+static void test_without_its_rows_or_columns_there_is_no_metadata(void) {
+    check("CREATE TABLE other (a)", METADATA, "no META_DATA\n");
+    check(META, METADATA, "");
+    check(META "INSERT INTO META_DATA VALUES ('parallel_group', '{\"a\": {}}'), ('', ''), (NULL, NULL)",
+          METADATA, "");
+    check("CREATE TABLE META_DATA (value); INSERT INTO META_DATA VALUES ('{\"a\": {}}')", METADATA, "");
+    check(META "INSERT INTO META_DATA VALUES ('parallel_group_info', '[1]'), ('distributed_args', '{}')",
+          METADATA, "");
+}
+
+static void test_metadata_that_does_not_parse_is_damage(void) {
+    check(META "INSERT INTO META_DATA VALUES ('parallel_group_info', '{\"a\": {}, \"b\": {x}}'), " ARGS_INFO,
+          METADATA,
+          "group <a><>\nlost: META_DATA: parallel_group_info: lexical error: invalid char in json "
+          "text.\n" ARGS_TEXT);
+    check(META "INSERT INTO META_DATA VALUES ('distributed_args', '{\"a\": 1'), ('parallel_group_info', "
+               "NULL), " GROUP_INFO,
+          METADATA,
+          "lost: META_DATA: distributed_args: parse error: premature EOF\n"
+          "lost: META_DATA: parallel_group_info: parse error: premature EOF\n" GROUP_TEXT);
+    check("CREATE TABLE META_DATA (name); INSERT INTO META_DATA VALUES ('distributed_args')", METADATA,
+          "lost: META_DATA: distributed_args: parse error: premature EOF\n");
+    check(META "INSERT INTO META_DATA VALUES ('distributed_args', replace(hex(zeroblob(100)), '00', '['))",
+          METADATA, "lost: META_DATA: distributed_args: parse error: premature EOF\n");
+    check(META "INSERT INTO META_DATA VALUES ('distributed_args', '{\"a\": ' || replace(hex(zeroblob(200)), "
+               "'00', '['))",
+          METADATA, "lost: META_DATA: distributed_args: nested deeper than 128 (limit JSON_DEPTH)\n");
+}
+
+static rlmr_status refuse_group(void *context, rlmr_slice id, rlmr_slice name, const int32_t *ranks,
+                                size_t count, rlmr_error *err) {
+    (void)context;
+    (void)id;
+    (void)name;
+    (void)ranks;
+    (void)count;
+    return rlmr_error_set(err, RLMR_E_PARSE, "no groups");
+}
+
+static rlmr_status refuse_device(void *context, rlmr_slice rank, rlmr_slice device, rlmr_slice host_uid,
+                                 rlmr_slice host_name, rlmr_error *err) {
+    (void)context;
+    (void)device;
+    (void)host_uid;
+    (void)host_name;
+    return rlmr_slice_equal(rank, RLMR_SLICE("1")) ? rlmr_error_set(err, RLMR_E_RANGE, "no devices")
+                                                   : RLMR_OK;
+}
+
+static void test_who_takes_groups_or_devices_may_end_the_reading(void) {
+    fixture made = make_database(
+        META "INSERT INTO META_DATA VALUES " GROUP_INFO ";"
+             "CREATE TABLE RANK_DEVICE_MAP (rankId); INSERT INTO RANK_DEVICE_MAP VALUES (0), (1)");
+    size_t damages = 0;
+    rlmr_damage damage = {.met = count_damage, .self = &damages};
+    rlmr_metadata_sink sink = {.group = refuse_group};
+    rlmr_profiler_db *db;
+    rlmr_error err;
+    bool present;
+    rlmr_error_clear(&err);
+    CU_ASSERT_EQUAL_FATAL(rlmr_profiler_db_open(made.path, &damage, NULL, &db, &err), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_profiler_db_metadata(db, &sink, true, true, &present, &err), RLMR_E_PARSE);
+    CU_ASSERT_STRING_EQUAL(err.message, "no groups");
+    rlmr_error_clear(&err);
+    CU_ASSERT_EQUAL(rlmr_profiler_db_devices(db, refuse_device, NULL, &present, &err), RLMR_E_RANGE);
+    CU_ASSERT_STRING_EQUAL(err.message, "no devices");
+    CU_ASSERT_EQUAL(damages, 0);
+    rlmr_profiler_db_close(db);
+    remove_fixture(&made);
+}
+
+static void test_devices_come_with_the_first_host(void) {
+    check("CREATE TABLE RANK_DEVICE_MAP (rankId INTEGER, deviceId INTEGER);"
+          "INSERT INTO RANK_DEVICE_MAP VALUES (8, 0), (-1, 3), (NULL, 'x');"
+          "CREATE TABLE HOST_INFO (hostUid TEXT, hostName TEXT);"
+          "INSERT INTO HOST_INFO (rowid, hostUid, hostName) VALUES (7, 'other', 'more'), (2, "
+          "'3538958389648580163', 'ubuntu')",
+          DEVICES,
+          "device <8><0><3538958389648580163><ubuntu>\ndevice <-1><3><3538958389648580163><ubuntu>\n"
+          "device <><x><3538958389648580163><ubuntu>\n");
+}
+
+static void test_what_the_device_map_lacks_is_empty(void) {
+    check("CREATE TABLE other (a)", DEVICES, "no RANK_DEVICE_MAP\n");
+    check("CREATE TABLE HOST_INFO (hostUid); INSERT INTO HOST_INFO VALUES (1)", DEVICES,
+          "no RANK_DEVICE_MAP\n");
+    check("CREATE TABLE RANK_DEVICE_MAP (rankId)", DEVICES, "");
+    check("CREATE TABLE RANK_DEVICE_MAP (deviceId); INSERT INTO RANK_DEVICE_MAP VALUES (1)", DEVICES,
+          "device <><1><><>\n");
+    check("CREATE TABLE RANK_DEVICE_MAP (rankId); INSERT INTO RANK_DEVICE_MAP VALUES (1);"
+          "CREATE TABLE HOST_INFO (hostName); INSERT INTO HOST_INFO VALUES ('h')",
+          DEVICES, "device <1><><><h>\n");
+    check("CREATE TABLE RANK_DEVICE_MAP (rankId); INSERT INTO RANK_DEVICE_MAP VALUES (1);"
+          "CREATE TABLE HOST_INFO (hostUid, hostName)",
+          DEVICES, "device <1><><><>\n");
+}
+
+static void test_real_captures_have_a_device(void) {
+    static const char real[] = SOURCE_DIR "/../shared/data/real/resnet_2rank_level2_db";
+    if (access(real, R_OK) != 0) {
+        (void)printf(" (skipped: no real captures beside the source) ");
+        return;
+    }
+    check_file(SOURCE_DIR
+               "/../shared/data/real/resnet_2rank_level2_db/rank1_ascend_pt/ASCEND_PROFILER_OUTPUT/"
+               "ascend_pytorch_profiler_1.db",
+               METADATA | DEVICES, RLMR_SLICE("device <1><1><3538958389648580163><ubuntu>\n"));
+}
+
 CU_TestInfo rlmr_tests_profiler_db[] = {
     {"records come as rows under titles with units", test_records_come_as_rows_under_titles_with_units},
     {"a record without stream and active total is of GE",
@@ -1480,5 +1662,13 @@ CU_TestInfo rlmr_tests_profiler_db[] = {
     {"all stacks together have a limit", test_all_stacks_together_have_a_limit},
     {"distinct stacks have a limit", test_distinct_stacks_have_a_limit},
     {"real captures are read whole", test_real_captures_are_read_whole},
+    {"metadata is what the text file has", test_metadata_is_what_the_text_file_has},
+    {"without its rows or columns there is no metadata",
+     test_without_its_rows_or_columns_there_is_no_metadata},
+    {"metadata that does not parse is damage", test_metadata_that_does_not_parse_is_damage},
+    {"who takes groups or devices may end the reading", test_who_takes_groups_or_devices_may_end_the_reading},
+    {"devices come with the first host", test_devices_come_with_the_first_host},
+    {"what the device map lacks is empty", test_what_the_device_map_lacks_is_empty},
+    {"real captures have a device", test_real_captures_have_a_device},
     CU_TEST_INFO_NULL,
 };
