@@ -135,6 +135,46 @@ def datamap():
         yield name, b"\n--\n".join(pieces)
 
 
+# ------------------------------------------------------------------------------------ communication
+
+def communication():
+    """Seeds of fuzz_communication by name: the first byte chooses the reader."""
+    times = '"Communication Time Info":{"Start Timestamp(us)":1764246877076689.8,"Idle Time(ms)":"1","Wait Time(ms)":null}'
+    bands = ('"Communication Bandwidth Info":{"RDMA":{"Transit Size(MB)":0,"Size Distribution":{}},"SDMA":{"Bandwidth(GB/s)":2.5,'
+             '"Size Distribution":{"4e-06":[1,0.5],"8.3":[2,"3"]}}}')
+    op = f'"hcom_send__1@8":{{{times},{bands}}}'
+    link = '"0-1":{"Transport Type":"HCCS","Transit Time(ms)":1,"Op Name":"hcom_send__1"}'
+    whole = f'{{"step5":{{"p2p":{{{op},"b@7":{{{bands},{times}}}}},"collective":{{"Total Op Info":{{{times}}},{op}}}}}}}'
+    for name, value in {
+        "whole": whole, "cut": whole[:-80], "no_steps": "{}", "nothing": "", "blank": " ", "array": "[]", "bom": "\ufeff{}",
+        "sections": f'{{"step":{{"other":{{{op}}},"P2P":3,"p2p":{{}}}},"x":{{"collective":{{{op}}}}}}}',
+        "no_objects": '{"step1":3,"step2":{"p2p":[{}],"collective":{"a":null,"b":{"Communication Time Info":[],'
+                      '"Communication Bandwidth Info":{"X":1,"Y":{"Size Distribution":5}}},"c":{"Communication Bandwidth Info":"x"}}}}',
+        "sizes": '{"step1":{"p2p":{"a":{"Communication Bandwidth Info":{"X":{"Size Distribution":{"1":[],"2":[1],"3":[1,2,3],'
+                 '"4":[[1],2],"5":{"a":[1,2]},"6":null,"7":[true,null],"8":[1,2]}}}}}}}',
+        "repeated": f'{{"step1":{{"p2p":{{"a@1":{{{times},{times},{bands},{bands}}},"a@1":{{}}}},"p2p":{{"a@1":{{}}}}}}}}',
+        "values": '{"step1":{"p2p":{"a":{"Communication Time Info":{"Idle Time(ms)":{"a":[1]},"Wait Time(ms)":[[]],"x":{}}}}}}',
+        "at_signs": '{"step1":{"p2p":{"@":{},"a@b@c":{},"":{},"alone":{},"\\u0040x":{}}}}', "nan": f'{{"s":{{"p2p":{{{op},"x":NaN}}}}}}',
+        "deep": '{"a":{"p2p":{"x":{}}},"b":' + "[" * 130, "bytes": "{\"step\\ud800\":{\"p2p\":{\"a\\n\":{}}}} x",
+    }.items():
+        yield f"times_{name}", b"\0" + value.encode()
+    for name, value in {
+        "whole": f'{{"step5":{{"p2p":{{"send-top1@8":{{{link},"1-1":{{}}}}}},"collective":{{"Total Op Info":{{{link}}},"a@1":{{{link}}}}}}}}}',
+        "no_links": '{"step5":{"p2p":{"a@1":{"01":{},"":{},"-":{},"0-1":3,"1-0":[{"0-1":{}}],"0-1-2":{"Op Name":{"a":1}}}}}}',
+        "cut": f'{{"step5":{{"p2p":{{"a@1":{{{link}}},"b@1":{{{link}', "values": '{"step5":{"p2p":{"a@1":{"0-1":{"Op Name":[1],"x":{}}}}}}',
+    }.items():
+        yield f"links_{name}", b"\1" + value.encode()
+    group = '"10.0.0.1%eth0":{"group_name":"tp","group_rank":0,"global_ranks":[0,12]}'
+    for name, value in {
+        "whole": f'{{"distributed_args":{{"tensor_model_parallel_size":2,"rank":1,"world_size":8}},"ENV":{{"a":"b"}},"parallel_group_info":{{{group}}}}}',
+        "groups": '{"parallel_group_info":{"a":3,"b":[],"c":{"group_name":5,"global_ranks":[-1]},"d":{"global_ranks":[[1],2]},"e":{}}}',
+        "line": '{"distributed_args":{ "\\u00e9\u4f60\U0001f600":[1 ,{"a":null,"b":[]},"\\n\\u0000\x7f"],"rank":{"rank":[1]},"world_size":"8"}}',
+        "none": '{"distributed_args":null,"parallel_group_info":[{}],"distributed_args":{"rank":1},"distributed_args":{"a":1}}',
+        "cut": f'{{"parallel_group_info":{{{group},"b":{{"global_ranks":[1', "array": "[1]",
+    }.items():
+        yield f"metadata_{name}", b"\2" + value.encode()
+
+
 # ------------------------------------------------------------------------------------ csv, trace
 
 def csv():
@@ -182,7 +222,7 @@ def trace():
     yield "bytes", b'[{"name":"\xff\xc3"},{"name":"\xe4\xbd\xa0"}]'
 
 
-TARGETS = {"csv": csv, "datamap": datamap, "trace": trace, "wire": wire}
+TARGETS = {"communication": communication, "csv": csv, "datamap": datamap, "trace": trace, "wire": wire}
 
 
 def main():

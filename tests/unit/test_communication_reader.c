@@ -586,6 +586,21 @@ static void test_an_operator_over_the_limit_costs_itself(void) {
         ": an operator with too many bytes (limit RECORD_BYTES)\nlink <5>c<a><7><0><1><><><><>\n");
 }
 
+static void test_many_operators_have_no_limit_together(void) {
+    rlmr_slice content = fill(
+        "{\"step5\": {\"collective\": {",
+        "\"b@7\": {\"Communication Time Info\": {\"Idle Time(ms)\": \"0123456789abcdef0123456789abcdef\"}, "
+        "\"Communication Bandwidth Info\": {\"SDMA\": {\"Size Distribution\": {\"1\": [2, 3]}}}}, ",
+        2 * RLMR_LIMIT_RECORD_BYTES, "\"a@7\": {}}}}");
+    char *text;
+    rlmr_error err;
+    CU_ASSERT_EQUAL(read_slice(rlmr_communication_read, content, false, &text, &err), RLMR_OK);
+    CU_ASSERT_PTR_NULL(strstr(text, "lost"));
+    CU_ASSERT_STRING_EQUAL(text + strlen(text) - strlen(NO_TIME), NO_TIME);
+    free(text);
+    free((char *)content.text);
+}
+
 static void test_a_text_over_the_limit_ends_the_reading(void) {
     rlmr_slice content = fill("{\"step5\": {\"collective\": {\"a@7\": {}, \"", "0123456789abcdef",
                               RLMR_LIMIT_STRING_BYTES, "\": {}}}}");
@@ -727,6 +742,7 @@ CU_TestInfo rlmr_tests_communication_reader[] = {
     {"operators before an error are given", test_operators_before_an_error_are_given},
     {"a file cut at any byte gives what is complete", test_a_file_cut_at_any_byte_gives_what_is_complete},
     {"an operator over the limit costs itself", test_an_operator_over_the_limit_costs_itself},
+    {"many operators have no limit together", test_many_operators_have_no_limit_together},
     {"a text over the limit ends the reading", test_a_text_over_the_limit_ends_the_reading},
     {"too deep nesting ends the reading", test_too_deep_nesting_ends_the_reading},
     {"the border of pieces does not show", test_the_border_of_pieces_does_not_show},
