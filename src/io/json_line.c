@@ -72,7 +72,8 @@ static rlmr_status put_string(rlmr_bytes *line, rlmr_slice text, rlmr_error *err
 
 /* The line ends with a blank only behind a key, and with an open bracket only before its first member. */
 static bool needs_comma(const rlmr_bytes *line) {
-    return line->bytes > 0 && memchr("{[ ", line->data[line->bytes - 1], 3) == NULL;
+    char last = line->bytes == 0 ? ' ' : (char)line->data[line->bytes - 1];
+    return last != '{' && last != '[' && last != ' ';
 }
 
 rlmr_status rlmr_json_line_add(rlmr_bytes *line, rlmr_json_kind kind, rlmr_slice text, rlmr_error *err) {

@@ -427,11 +427,11 @@ static rlmr_status give_device(void *context, const rlmr_sqlite_scan *scan) {
 rlmr_status rlmr_profiler_db_devices(rlmr_profiler_db *db, rlmr_on_device on_device, void *self,
                                      bool *present, rlmr_error *err) {
     device_reader state = {.db = db, .on_device = on_device, .self = self};
-    rlmr_sqlite_column columns[] = {{.name = "rankId"}, {.name = "deviceId"}};
     *present = false;
     rlmr_sqlite_file_begin(&db->file, err);
     rlmr_status status = find_host(&state);
     if (status == RLMR_OK) {
+        rlmr_sqlite_column columns[] = {{.name = "rankId"}, {.name = "deviceId"}};
         status =
             rlmr_sqlite_scan_table(&db->file, "RANK_DEVICE_MAP", columns, 2, give_device, &state, present);
     }
