@@ -492,10 +492,33 @@ static void test_several_ids_of_one_name_have_a_row_each(void) {
     declare(&in, "", second, 0, "dp", "0 1");
     declare(&in, "", first, 1, "tp", "2 3");
     use_name(&in, "", "collective", name_of(first), 2, -1, -1);
+    declare(&in, "", "pipeline", 0, "pp", "2 4");
+    use_name(&in, "", "p2p", name_of("pipeline"), 2, -1, -1);
     result out = build(&in);
     CHECK_GROUPS(&out, {"", "collective", name_of(first), first, "tp", "(2, 3)", 2, 1, "metadata"},
-                 {"", "collective", name_of(first), second, "dp", "(0, 1)", 2, 1, "metadata"});
+                 {"", "collective", name_of(first), second, "dp", "(0, 1)", 2, 1, "metadata"},
+                 {"", "p2p", name_of("pipeline"), "pipeline", "pp", "(2, 4)", 2, 1, "metadata"});
+    check_stage(&out, "", 2, "(2, 3)");
+    check_stage(&out, "", 0, "()");
     check_number(&out, "", name_of(first), 0, 2);
+    close_result(&out);
+}
+
+static void test_only_the_number_as_printed_is_the_name(void) {
+    captures in = open_captures();
+    char longer[32];
+    (void)snprintf(longer, sizeof longer, "0%s", name_of("id"));
+    declare(&in, "", "id", 0, "tp", "0 1");
+    declare(&in, "", "", 0, "dp", "2 3");
+    use_name(&in, "", "collective", longer, 0, -1, -1);
+    use_name(&in, "", "collective", "18446744073709551616", 0, -1, -1); /* 2^64 */
+    use_name(&in, "", "collective", "", 0, -1, -1);
+    use_name(&in, "", "collective", "0", 0, -1, -1);
+    result out = build(&in);
+    CHECK_GROUPS(&out, {"", "collective", longer, "", "", "(0,)", 1, 1, "observed"},
+                 {"", "collective", "18446744073709551616", "", "", "(0,)", 1, 1, "observed"},
+                 {"", "collective", "", "", "", "(0,)", 1, 1, "observed"},
+                 {"", "collective", "0", "", "dp", "(2, 3)", 2, 1, "metadata"});
     close_result(&out);
 }
 
@@ -556,6 +579,7 @@ static void test_stages_of_two_pipelines(void) {
     GROUP(&in, "", "p2p", "pp", 0, 2);
     GROUP(&in, "", "p2p", "PP_new_stream", 1, 3);
     GROUP(&in, "", "collective", "default_group", 0, 1, 2, 3);
+    GROUP(&in, "", "collective", "embd", 1, 3);
     GROUP(&in, "", "collective", "dp", 0, 1);
     GROUP(&in, "", "collective", "dp", 2, 3);
     result out = build(&in);
@@ -616,6 +640,56 @@ static void test_stages_have_all_members(void) {
     check_stage(&out, "", 2, "(0, 1, 2, 3)");
     check_stage(&out, "", 4, "(4, 5)");
     check_stage(&out, "", 6, "()");
+    close_result(&out);
+}
+
+static void test_stages_may_interleave_and_roles_repeat_ranks(void) {
+    captures in = open_captures();
+    GROUP(&in, "a", "p2p", "pp", 0, 1);
+    GROUP(&in, "a", "p2p", "pp", 2, 3);
+    GROUP(&in, "a", "collective", "tp", 0, 2);
+    GROUP(&in, "a", "collective", "tp", 1, 3);
+    GROUP(&in, "b", "p2p", "pp", 5, 6);
+    GROUP(&in, "b", "collective", "tp", 5, 7);
+    result out = build(&in);
+    check_stage(&out, "a", 0, "(0, 2)");
+    check_stage(&out, "a", 1, "(1, 3)");
+    check_stage(&out, "a", 2, "(0, 2)");
+    check_stage(&out, "a", 3, "(1, 3)");
+    check_stage(&out, "a", 5, "()");
+    check_stage(&out, "b", 5, "(5, 7)");
+    check_stage(&out, "b", 0, "()");
+    close_result(&out);
+}
+
+/* The rows of a process come from captures of any role. */
+static void test_each_step_is_completed_by_its_own_role(void) {
+    static const char *const roles[] = {"b", "a", "none", "a", "b", "b"};
+    static const char *const stages[] = {"(1, 7)", "(1, 2)", NULL, "(1, 2)", "(1, 7)", "(1, 7)"};
+    captures in = open_captures();
+    GROUP(&in, "a", "p2p", "pp", 0, 1);
+    GROUP(&in, "a", "collective", "tp", 1, 2);
+    GROUP(&in, "b", "p2p", "pp", 0, 1);
+    GROUP(&in, "b", "collective", "tp", 1, 7);
+    distribute(&in, "b", 0, (const int32_t[6]){2, 1, 1, 1, 1, 2}, "{}");
+    result out = build(&in);
+    one_step step = complete_step(out.decoded, "none", 1);
+    CU_ASSERT_EQUAL_FATAL(step.rows.rows, 1);
+    for (size_t i = 0; i < 6; i++) {
+        rlmr_cluster_step_trace_time_row row = {.role = intern(step.texts, roles[i]), .rank_id = 1};
+        CU_ASSERT_EQUAL_FATAL(rlmr_table_append(&step.rows, &row, NULL), RLMR_OK);
+    }
+    CU_ASSERT_EQUAL(rlmr_cluster_map_steps(out.decoded, &step.rows, step.texts, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL_FATAL(step.rows.rows, 7 + 5);
+    uint64_t stage_row = 7;
+    for (size_t i = 0; i < 6; i++) {
+        CU_ASSERT_EQUAL(number(&step.rows, i + 1, "tp_index"), strcmp(roles[i], "b") == 0 ? 1 : -1);
+        if (stages[i] != NULL) {
+            CU_ASSERT_TRUE(has_text(&step.rows, step.texts, stage_row, "role", roles[i]));
+            CU_ASSERT_TRUE(has_text(&step.rows, step.texts, stage_row++, "index", stages[i]));
+        }
+    }
+    close_step(&step);
     close_result(&out);
 }
 
@@ -927,12 +1001,15 @@ CU_TestInfo rlmr_tests_cluster_map[] = {
     {"of two ranks with one number the smaller counts", test_of_two_ranks_with_one_number_the_smaller_counts},
     {"a rank that is unknown is no member", test_a_rank_that_is_unknown_is_no_member},
     {"several ids of one name have a row each", test_several_ids_of_one_name_have_a_row_each},
+    {"only the number as printed is the name", test_only_the_number_as_printed_is_the_name},
     {"roles are kept apart", test_roles_are_kept_apart},
     {"nothing comes of nothing", test_nothing_comes_of_nothing},
     {"stages of two pipelines", test_stages_of_two_pipelines},
     {"pipelines are whole components", test_pipelines_are_whole_components},
     {"there are no stages without pipelines", test_there_are_no_stages_without_pipelines},
     {"stages have all members", test_stages_have_all_members},
+    {"stages may interleave and roles repeat ranks", test_stages_may_interleave_and_roles_repeat_ranks},
+    {"each step is completed by its own role", test_each_step_is_completed_by_its_own_role},
     {"a stage row is the rank row without the rank", test_a_stage_row_is_the_rank_row_without_the_rank},
     {"context parallelism", test_context_parallelism},
     {"sizes must be complete and agree", test_sizes_must_be_complete_and_agree},
