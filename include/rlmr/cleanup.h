@@ -13,6 +13,10 @@
  *  @param message line that a signal prints last, borrowed for good; NULL for none */
 void rlmr_cleanup_install(const char *message);
 
+/** For a program that reads files of unknown origin with a library that such files can make crash: a crash, too, removes the file
+ *  and ends the process with exit code 1. @param message line that is printed last, borrowed for good */
+void rlmr_cleanup_crashes(const char *message);
+
 /** A file to remove is about to be made, instead of the one before if there was one, which has its final name by now: until
  *  rlmr_cleanup_file() a signal is put off. */
 void rlmr_cleanup_put_off(void);

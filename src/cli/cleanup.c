@@ -17,18 +17,31 @@ enum { PUT_OFF_NOT, PUT_OFF, PUT_OFF_MET };
 static atomic_int put_off = PUT_OFF_NOT;
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler uses it");
 
+static const char *crash_words;   /* set before the handler is */
+static char crash_stack[1 << 16]; /* the own one may be full */
+
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static const int fatal_signals[] = {SIGTERM, SIGINT, SIGHUP};
 enum { FATAL_SIGNALS = sizeof fatal_signals / sizeof fatal_signals[0] };
 
-static _Noreturn void end_by_signal(void) {
+static _Noreturn void end(const char *words) {
     if (file_is_set) {
         (void)unlink(file_to_remove);
     }
-    if (last_words != NULL) {
-        ssize_t ignored = write(STDERR_FILENO, last_words, strlen(last_words));
+    if (words != NULL) {
+        ssize_t ignored = write(STDERR_FILENO, words, strlen(words));
         (void)ignored;
     }
     _exit(1);
+}
+
+static _Noreturn void end_by_signal(void) {
+    end(last_words);
+}
+
+static void on_crash(int number) {
+    (void)number;
+    end(crash_words);
 }
 
 static void on_signal(int number) {
@@ -53,6 +66,17 @@ void rlmr_cleanup_install(const char *message) {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGXFSZ, &ignore, NULL);
     (void)sigaction(SIGPIPE, &ignore, NULL);
+}
+
+void rlmr_cleanup_crashes(const char *message) {
+    stack_t stack = {.ss_sp = crash_stack, .ss_size = sizeof crash_stack};
+    struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
+    crash_words = message;
+    (void)sigaltstack(&stack, NULL);
+    (void)sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof crash_signals / sizeof crash_signals[0]; i++) {
+        (void)sigaction(crash_signals[i], &action, NULL);
+    }
 }
 
 void rlmr_cleanup_put_off(void) {

@@ -17,6 +17,8 @@ static const form forms[RLMR_EXPORT_FORMAT_COUNT] = {
 static int export(const rlmr_export_options *options, rlmr_error *err) {
     rlmr_hdf5_source *source;
     rlmr_cleanup_install("rl-insight-export: error: ended by a signal; what is not written yet is missing\n");
+    rlmr_cleanup_crashes(
+        "rl-insight-export: error: HDF5 fails on the file, which must be damaged; make it again\n");
     rlmr_status status = rlmr_hdf5_source_open(options->file, &source, err);
     if (status == RLMR_OK) {
         status = forms[options->format](source, options, err);
