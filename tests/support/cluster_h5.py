@@ -2,7 +2,8 @@
 """Output files of rl-insight-mr with the tables of the cluster, made without it.
 
 cluster_h5.py peer DIR FILE.h5     from a cluster_analysis_output of mstt, text or database
-cluster_h5.py sample FILE.h5 [--role ROLE]... [--windows N] [--memory ROWS]    small, of every kind of row
+cluster_h5.py sample FILE.h5 [--role ROLE]... [--windows N] [--memory ROWS] [--bare] [--empty] [--only TABLE]...
+    small, of every kind of row; --bare: without preparing and coordinates; --empty: without rows
 """
 import argparse
 import csv
@@ -406,9 +407,16 @@ def main():
     own.add_argument("--role", action="append", metavar="ROLE")
     own.add_argument("--windows", type=int, default=1)
     own.add_argument("--memory", type=int, default=5, metavar="ROWS")
+    own.add_argument("--bare", action="store_true")
+    own.add_argument("--empty", action="store_true")
+    own.add_argument("--only", action="append", metavar="TABLE")
     arguments = parser.parse_args()
     if arguments.command == "sample":
         tables = sample(arguments.role or [""], arguments.windows, arguments.memory)
+        for row in tables["cluster_step_trace_time"] if arguments.bare else []:
+            row.update({"preparing": NAN, "dp_index": -1, "pp_index": -1, "tp_index": -1})
+        tables = {name: [] if arguments.empty else rows for name, rows in tables.items()
+                  if not arguments.only or name in arguments.only}
     else:
         database = os.path.join(arguments.directory, "cluster_analysis.db")
         tables = from_database(database) if os.path.exists(database) else from_text(arguments.directory)
