@@ -260,8 +260,9 @@ def text_links(path):
     """The Links of communication_matrix.json."""
     cursor = Cursor(path)
     for step, section, key in operator_keys(cursor):
-        for ends in cursor.keys():
-            link, (src, _, dst) = cursor.value(), ends.partition("-")
+        links = cursor.value()      # an operator counts when it is whole
+        for ends, link in links if isinstance(links, Pairs) else ():
+            src, _, dst = ends.partition("-")
             yield Link(step, section, *split_key(key), local(src), local(dst), text(link.get("Transport Type")),
                        text(link.get("Op Name")), number(link.get("Transit Size(MB)")),
                        number(link.get("Transit Time(ms)")))
