@@ -115,10 +115,33 @@ bool rlmr_decimal_time_to_ns(rlmr_slice text, int power, int64_t *ns) {
     return to_integer(&number, power, ns);
 }
 
+/* Digits and a power of ten that are both doubles exactly: one operation rounds once (Clinger, How to Read Floating Point
+ * Numbers Accurately, PLDI 1990). @return false if they are not */
+static bool to_double_exactly(const decimal *number, int exponent, double *value) {
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    enum { DIGITS_MAX = 15, POWER_MAX = sizeof powers / sizeof powers[0] - 1 };
+    int power = number->point + exponent - number->count;
+    if (number->count > DIGITS_MAX || (number->count > 0 && (power > POWER_MAX || power < -POWER_MAX))) {
+        return false;
+    }
+    int64_t digits = 0;
+    for (int i = 0; i < number->count; i++) {
+        digits = digits * 10 + (number->digits[i] - '0');
+    }
+    power = digits == 0 ? 0 : power;
+    double magnitude = power < 0 ? (double)digits / powers[-power] : (double)digits * powers[power];
+    *value = number->negative ? -magnitude : magnitude;
+    return true;
+}
+
 bool rlmr_decimal_to_double(rlmr_slice text, int exponent, double *value) {
     decimal number;
     if (!parse(text, &number)) {
         return false;
+    }
+    if (to_double_exactly(&number, exponent, value)) {
+        return true;
     }
     /* One call of strtod() rounds once, whatever the exponent. The program never sets a locale, so the point
      * is a point. */

@@ -277,6 +277,23 @@ static void test_a_double_is_rounded_once(void) {
     CU_ASSERT_TRUE(converts_to("1.771005e3", -3, 1.771005));
 }
 
+/* Numbers of up to 18 digits, which are converted in two ways, with powers at and beyond the ends of the quicker one. */
+static void test_doubles_are_those_of_strtod(void) {
+    uint64_t state = 42;
+    int wrong = 0;
+    for (int i = 0; i < 200000; i++) {
+        char text[64];
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int digits = (int)(state >> 33 & 31) % 18 + 1;
+        int power = (int)(state >> 40 & 63) - 32;
+        int length = snprintf(text, sizeof text, "%s%.*llue%d", state >> 63 != 0 ? "-" : "", digits,
+                              (unsigned long long)(state >> 1) % (unsigned long long)pow(10, digits), power);
+        CU_ASSERT_FATAL(length > 0 && length < (int)sizeof text);
+        wrong += !converts_to(text, 0, strtod(text, NULL));
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
 static void test_doubles_of_all_forms(void) {
     CU_ASSERT_TRUE(converts_to("0", 0, 0.0));
     CU_ASSERT_TRUE(converts_to("-0", 0, -0.0));
@@ -324,6 +341,7 @@ CU_TestInfo rlmr_tests_decimal[] = {
      test_a_nul_byte_is_refused_and_the_length_is_kept_to},
     {"the longest text has 255 bytes", test_the_longest_text_has_255_bytes},
     {"a double is rounded once, whatever the exponent", test_a_double_is_rounded_once},
+    {"doubles are those of strtod()", test_doubles_are_those_of_strtod},
     {"doubles are read in all forms", test_doubles_of_all_forms},
     {"doubles keep to their limits", test_the_limits_of_a_double},
     CU_TEST_INFO_NULL,
