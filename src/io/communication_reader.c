@@ -225,7 +225,6 @@ static int find_field(rlmr_slice key, const rlmr_slice *keys, int count) {
 static rlmr_status keep_field(reader *self, rlmr_json_kind kind, rlmr_slice text, int depth, span *fields,
                               rlmr_error *err) {
     int field = self->field;
-    self->field = -1;
     pass_over(self, kind, depth);
     if (field < 0) {
         return RLMR_OK;
@@ -271,7 +270,6 @@ static rlmr_status take_item_key(reader *self, rlmr_slice key, rlmr_error *err) 
 
 static rlmr_status begin_item(reader *self, rlmr_json_kind kind, rlmr_error *err) {
     bool is_object;
-    self->field = -1;
     return want_object(self, kind, self->item_depth, &is_object,
                        self->matrix ? "a link that is no object" : "a transport that is no object", err);
 }
@@ -407,7 +405,6 @@ static rlmr_status begin_operator(reader *self, rlmr_json_kind kind, rlmr_error 
     rlmr_bytes_clear(&self->text);
     forget_items(self);
     memset(self->time, 0, sizeof self->time);
-    self->field = -1;
     return want_object(self, kind, OPERATOR_DEPTH, &is_object, "an operator that is no object", err);
 }
 

@@ -201,7 +201,6 @@ static rlmr_status take_args(reader *self, rlmr_json_kind kind, rlmr_slice text,
         return RLMR_OK;
     } else if (depth == MEMBER_DEPTH && self->size != NULL) {
         *self->size = size_of(kind, text);
-        self->size = NULL;
     }
     rlmr_status status = rlmr_json_line_add(&self->line, kind, text, err);
     status = status == RLMR_OK ? check_held(self, err) : status;

@@ -587,11 +587,12 @@ static void test_an_operator_over_the_limit_costs_itself(void) {
 }
 
 static void test_many_operators_have_no_limit_together(void) {
-    rlmr_slice content = fill(
-        "{\"step5\": {\"collective\": {",
-        "\"b@7\": {\"Communication Time Info\": {\"Idle Time(ms)\": \"0123456789abcdef0123456789abcdef\"}, "
-        "\"Communication Bandwidth Info\": {\"SDMA\": {\"Size Distribution\": {\"1\": [2, 3]}}}}, ",
-        2 * RLMR_LIMIT_RECORD_BYTES, "\"a@7\": {}}}}");
+#define LONG "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+    rlmr_slice content =
+        fill("{\"step5\": {\"collective\": {",
+             "\"b@7\": {\"Communication Time Info\": {\"Idle Time(ms)\": \"" LONG LONG LONG "\"}, "
+             "\"Communication Bandwidth Info\": {\"SDMA\": {\"Size Distribution\": {\"1\": [2, 3]}}}}, ",
+             2 * RLMR_LIMIT_RECORD_BYTES, "\"a@7\": {}}}}");
     char *text;
     rlmr_error err;
     CU_ASSERT_EQUAL(read_slice(rlmr_communication_read, content, false, &text, &err), RLMR_OK);

@@ -133,6 +133,13 @@ static void test_a_group_without_members_has_none(void) {
           "group <a><tp>\ngroup <b><>\ngroup <c><>\ng");
 }
 
+static void test_nothing_of_a_group_stays_for_the_next(void) {
+    check(GROUPS("\"a\": {\"group_name\": \"tp\", \"global_ranks\": [1, 2]}, \"b\": {}, \"c\": "
+                 "{\"global_ranks\": [3, -1]}, "
+                 "\"d\": {\"global_ranks\": [4]}"),
+          "group <a><tp> 1 2\ngroup <b><>\ngroup <c><>\ngroup <d><> 4\ng");
+}
+
 static void test_what_is_no_list_of_ranks_has_no_members(void) {
     static const char *const values[] = {
         "3",      "\"0\"",  "null",     "{}",       "{\"a\": [1, 2]}", "[0, -1]", "[0, null]", "[0, 1.5]",
@@ -176,7 +183,17 @@ static void test_of_a_repeated_key_in_a_group_the_last_counts(void) {
         "group <a><y> 3\ngroup <b><>\ngroup <c><> 4\ng");
 }
 
+static void test_other_fields_of_a_group_are_passed_over(void) {
+    check(GROUPS("\"a\": {\"global_ranks\": [1], \"group_name\": {\"a\": \"x\", \"b\": 7}, \"other\": "
+                 "{\"global_ranks\": [9], "
+                 "\"group_name\": \"y\"}, \"more\": [2, [3]], \"group_rank\": 5}"),
+          "group <a><> 1\ng");
+}
+
 static void test_only_keys_of_the_file_itself_count(void) {
+    check("{\"parallel_group_info\": {\"a\": {}}, \"ENV\": {\"b\": {}}, \"distributed_args\": {\"a\": 1}, "
+          "\"END\": {\"b\": 2}}",
+          "group <a><>\nargs -1 -1 -1 -1 -1 -1 {\"a\": 1}\ngd");
     check("{\"other\": {\"parallel_group_info\": {\"a\": {}}, \"distributed_args\": {\"world_size\": 8}}, "
           "\"list\": "
           "[{\"distributed_args\": {\"a\": 1}}]}",
@@ -380,11 +397,13 @@ CU_TestInfo rlmr_tests_metadata_reader[] = {
     {"groups come with name and members", test_groups_come_with_name_and_members},
     {"members may be texts", test_members_may_be_texts},
     {"a group without members has none", test_a_group_without_members_has_none},
+    {"nothing of a group stays for the next", test_nothing_of_a_group_stays_for_the_next},
     {"what is no list of ranks has no members", test_what_is_no_list_of_ranks_has_no_members},
     {"a name is only ever a text", test_a_name_is_only_ever_a_text},
     {"a group that is no object is left out", test_a_group_that_is_no_object_is_left_out},
     {"groups that are no object are none", test_groups_that_are_no_object_are_none},
     {"of a repeated key in a group the last counts", test_of_a_repeated_key_in_a_group_the_last_counts},
+    {"other fields of a group are passed over", test_other_fields_of_a_group_are_passed_over},
     {"only keys of the file itself count", test_only_keys_of_the_file_itself_count},
     {"sizes are taken and the object is kept without rank",
      test_sizes_are_taken_and_the_object_is_kept_without_rank},
