@@ -13,7 +13,8 @@ rlmr_status rlmr_cluster_map_open(rlmr_cluster_map **out, rlmr_error *err) {
     *out = NULL;
     rlmr_cluster_map *map = calloc(1, sizeof *map);
     if (map == NULL) {
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the map of the cluster");
+        (void)rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the map of the cluster");
+        return RLMR_E_NOMEM;
     }
     rlmr_table_init(&map->groups, &rlmr_communication_group_schema);
     rlmr_table_init(&map->info, &rlmr_cluster_base_info_schema);
@@ -33,11 +34,13 @@ void rlmr_cluster_map_close(rlmr_cluster_map *map) {
     rlmr_symtab_close(map->texts);
     rlmr_table_release(&map->groups);
     rlmr_table_release(&map->info);
-    rlmr_bytes *arrays[] = {&map->roles,  &map->layouts,     &map->numberings,   &map->numbered,
-                            &map->stages, &map->stage_ranks, &map->stage_members};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        rlmr_bytes_release(arrays[i]);
-    }
+    rlmr_bytes_release(&map->roles);
+    rlmr_bytes_release(&map->layouts);
+    rlmr_bytes_release(&map->numberings);
+    rlmr_bytes_release(&map->numbered);
+    rlmr_bytes_release(&map->stages);
+    rlmr_bytes_release(&map->stage_ranks);
+    rlmr_bytes_release(&map->stage_members);
     free(map);
 }
 

@@ -70,12 +70,12 @@ static rlmr_status prepare(role_groups *role, rlmr_error *err) {
 
 static void unite_members(const role_groups *role, const rlmr_member_set *set, uint32_t *sets,
                           uint32_t kind) {
-    uint32_t first = 0;
     for (size_t i = 0; i < set->count; i++) {
         uint32_t rank = member(role, set, i);
-        first = i == 0 ? rank : first;
         role->kinds[rank] |= kind;
-        rlmr_disjoint_unite(sets, first, rank);
+        if (i > 0) {
+            rlmr_disjoint_unite(sets, member(role, set, i - 1), rank);
+        }
     }
 }
 

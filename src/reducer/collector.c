@@ -10,12 +10,12 @@ struct rlmr_collector {
     void *row;       /* a row struct */
 };
 
-/* Of the row struct, without what may pad its end. */
+/* Of the row struct, without what may pad its end; at least 1. */
 static size_t struct_bytes(const rlmr_schema *schema) {
-    size_t bytes = 0;
+    size_t bytes = 1;
     for (size_t c = 0; c < schema->columns_count; c++) {
-        size_t end = schema->columns[c].offset + rlmr_type_bytes(schema->columns[c].type);
-        bytes = end > bytes ? end : bytes;
+        size_t behind = schema->columns[c].offset + rlmr_type_bytes(schema->columns[c].type);
+        bytes = behind > bytes ? behind : bytes;
     }
     return bytes;
 }
