@@ -1,7 +1,8 @@
-/** Everything that decodes bytes of another process: shares of the DataMap, blocks of rows, blocks of texts, and the codes
- *  that answer them. The first byte of an input says which. */
+/** Everything that decodes bytes of another process: shares of the DataMap, blocks of rows, blocks of texts, the codes
+ *  that answer them, and the map of the cluster. The first byte of an input says which. */
 #include "datamap.h"
 #include "fuzz.h"
+#include "rlmr/cluster_map.h"
 #include "rlmr/memory_events.h"
 #include "rlmr/reducer.h"
 
@@ -306,9 +307,55 @@ static void fuzz_codes(fuzz_bytes input) {
     rlmr_symtab_close(texts);
 }
 
+/* ---- The map of the cluster ---- */
+
+/* A link and a step, whose numbers and texts are of the input. */
+static void apply(const rlmr_cluster_map *map, fuzz_bytes input) {
+    rlmr_symtab *texts;
+    rlmr_table links;
+    rlmr_table steps;
+    FUZZ_REQUIRE(rlmr_symtab_open(&texts, NULL) == RLMR_OK);
+    rlmr_table_init(&links, &rlmr_cluster_communication_matrix_schema);
+    rlmr_table_init(&steps, &rlmr_cluster_step_trace_time_schema);
+    rlmr_cluster_communication_matrix_row link = {.src_local = fuzz_take_u8(&input) - 1,
+                                                  .dst_local = fuzz_take_u8(&input) - 1};
+    rlmr_cluster_step_trace_time_row step = {.rank_id = link.src_local};
+    fuzz_bytes role = fuzz_take(&input, 1);
+    FUZZ_REQUIRE(rlmr_symtab_intern(texts, (rlmr_slice){(const char *)role.data, role.bytes}, &link.role,
+                                    NULL) == RLMR_OK);
+    step.role = link.role;
+    FUZZ_REQUIRE(rlmr_table_append(&links, &link, NULL) == RLMR_OK);
+    FUZZ_REQUIRE(rlmr_table_append(&steps, &step, NULL) == RLMR_OK);
+    rlmr_cluster_map_links(map, &links, texts);
+    FUZZ_REQUIRE(rlmr_cluster_map_steps(map, &steps, texts, NULL) == RLMR_OK);
+    FUZZ_REQUIRE(steps.rows == 1 || steps.rows == 2);
+    rlmr_table_release(&links);
+    rlmr_table_release(&steps);
+    rlmr_symtab_close(texts);
+}
+
+/* What is taken is written again as the same bytes. */
+static void fuzz_cluster_map(fuzz_bytes input) {
+    rlmr_cluster_map *map;
+    rlmr_error err;
+    rlmr_error_clear(&err);
+    rlmr_bytes wire = {.data = (uint8_t *)(uintptr_t)input.data, .bytes = input.bytes};
+    rlmr_status status = rlmr_cluster_map_decode(&wire, &map, &err);
+    FUZZ_REQUIRE(status == RLMR_OK || status == RLMR_E_PARSE);
+    FUZZ_REQUIRE(err.code == status && (map != NULL) == (status == RLMR_OK));
+    if (status == RLMR_OK) {
+        rlmr_bytes again = {0};
+        FUZZ_REQUIRE(rlmr_cluster_map_encode(map, &again, NULL) == RLMR_OK);
+        FUZZ_REQUIRE(again.bytes == input.bytes && memcmp(again.data, input.data, again.bytes) == 0);
+        rlmr_bytes_release(&again);
+        apply(map, input);
+    }
+    rlmr_cluster_map_close(map);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_bytes input = {.data = data, .bytes = size};
-    switch (fuzz_take_u8(&input) % 5) {
+    switch (fuzz_take_u8(&input) % 6) {
     case 0:
         fuzz_datamap(input);
         break;
@@ -321,8 +368,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 3:
         fuzz_texts(input);
         break;
-    default:
+    case 4:
         fuzz_codes(input);
+        break;
+    default:
+        fuzz_cluster_map(input);
     }
     return 0;
 }

@@ -40,6 +40,24 @@ def wire_texts(run, *texts):
     return struct.pack("<BH", run, len(data)) + data
 
 
+def wire_words(*values):
+    return struct.pack(f"<{len(values)}I", *values)
+
+
+def wire_map(roles, layouts, groups, stages):
+    """A map of the cluster; a group is role, name, ranks by number, and pairs of further numbers and ranks."""
+    data = wire_words(len(roles)) + b"".join(text(role) for role in roles)
+    data += wire_words(len(layouts)) + b"".join(wire_words(*layout) for layout in layouts)
+    data += wire_words(len(groups))
+    for role, name, ranks, pairs in groups:
+        data += wire_words(role) + text(name) + wire_words(len(ranks), len(pairs), *ranks)
+        data += b"".join(wire_words(*pair) for pair in pairs)
+    data += wire_words(len(stages))
+    for role, ranks in stages:
+        data += wire_words(role, len(ranks), *ranks)
+    return data
+
+
 def wire():
     """Seeds of fuzz_wire by name."""
     one = wire_capture(0, "actor", "a_ascend_pt", "20250109143043123", "", {2: (3, 12345, "/x/trace_view.json")})
@@ -71,6 +89,17 @@ def wire():
     yield "codes_all", b"\4\3" + struct.pack("<4I", 0, 2, 5, 2**32 - 1)
     yield "codes_few", b"\4\3" + struct.pack("<3I", 0, 2, 5)
     yield "codes_none", b"\4\0"
+    layouts = [(0, 2, 2, 1, 2, 1, 8), (1, 1, 2, 1, 1, 1, 2)]
+    groups = [(0, "", [0], []), (0, "7", [4, 0], [(3, 9)]), (1, "12", [], [(2, 1), (3, 0)])]
+    some = b"\5" + wire_map(["", "actor"], layouts, groups, [(0, [0, 2]), (0, [1, 3]), (1, [0])])
+    yield "map_empty", b"\5" + wire_map([], [], [], [])
+    yield "map_some", some
+    yield "map_cut", some[:-2]
+    yield "map_longer", some + b"\0"
+    yield "map_two_stages", b"\5" + wire_map(["a"], [], [], [(0, [0, 2]), (0, [2])])
+    yield "map_bad_sizes", b"\5" + wire_map(["a"], [(0, 2, 2, 1, 2, 1, 9)], [], [])
+    yield "map_bad_role", b"\5" + wire_map(["a"], [], [(1, "1", [0], [])], [])
+    yield "map_many", b"\5" + wire_words(0, 0, 0, 2**32 - 1) + bytes(40)
 
 
 # ------------------------------------------------------------------------------------ datamap
