@@ -11,7 +11,7 @@ binary=${binary%/*}/rl-insight-export
 
 out=$work/out
 peer=$out/cluster_analysis_output
-text_files="cluster_communication.json cluster_communication_matrix.json cluster_step_trace_time.csv communication_group.json"
+text_files=(cluster_communication.json cluster_communication_matrix.json cluster_step_trace_time.csv communication_group.json)
 
 sample() { # FILE ARGUMENT...: see cluster_h5.py
     "$python" "$support/cluster_h5.py" sample "$@"
@@ -65,7 +65,7 @@ check "wrong usage writes nothing" test ! -e "$out"
 
 # --- Text ---------------------------------------------------------------------------------------------------
 run_expecting 0 1 "$work/plain.h5" "$out" --to text
-check_text "text: one folder for one role and window" "$(printf 'cluster_analysis_output/%s\n' $text_files)" "$(files_of "$out")"
+check_text "text: one folder for one role and window" "$(printf 'cluster_analysis_output/%s\n' "${text_files[@]}")" "$(files_of "$out")"
 check "text: JSON is as Python writes it" verify json "$peer"/*.json
 check_text "text: a message for each file" 4 "$(grep -c '^rl-insight-export: info: .* is written$' "$work/stderr")"
 check_text "text: stdout is empty" "" "$(<"$work/stdout")"
@@ -82,11 +82,11 @@ ask() { # FILE EXPRESSION: of `data`, the JSON in it
 op='data["(0, 1)"]["step5"]["hcom_send__002_0_1@22"]["1"]'
 check_text "text: an operator's time" \
     '{"Start Timestamp(us)": 1723545784022534.0, "Elapse Time(ms)": 3.0, "Transit Time(ms)": 1.0, "Wait Time(ms)": 2.0, "Synchronization Time(ms)": 0.1, "Idle Time(ms)": 0.0, "Wait Time Ratio": 0.6667, "Synchronization Time Ratio": 0.0909}' \
-    "$(ask cluster_communication.json "$op['Communication Time Info']")"
+    "$(ask cluster_communication.json "${op}['Communication Time Info']")"
 check "text: its start has all digits" grep -qF '"Start Timestamp(us)": 1723545784022534.124,' "$peer/cluster_communication.json"
 check_text "text: its transports" \
     '{"HCCS": {"Transit Size(MB)": 16.777216, "Transit Time(ms)": 0.8, "Bandwidth(GB/s)": 20.9715, "Large Packet Ratio": 0.5, "Size Distribution": {"4e-06": [3, 0.3], "2.0": [8, 0.5]}}, "SDMA": {"Transit Size(MB)": 16.777216, "Transit Time(ms)": 0.8, "Bandwidth(GB/s)": 20.9715, "Large Packet Ratio": 0.5, "Size Distribution": {}}}' \
-    "$(ask cluster_communication.json "$op['Communication Bandwidth Info']")"
+    "$(ask cluster_communication.json "${op}['Communication Bandwidth Info']")"
 check_text "text: totals come last" '["hcom_allReduce__001_0_1@11", "hcom_send__002_0_1@22", "Total Op Info@11", "Total Op Info@22"]' \
     "$(ask cluster_communication.json 'list(data["(0, 1)"]["step5"])')"
 check_text "text: a total" \
@@ -137,7 +137,7 @@ run_expecting 0 1 -q "$work/both.h5" "$out" --to text
 total='data["(0, 1)"]["step5"]["Total Op Info@11"]["0"]'
 check_text "a group of both kinds, text: times, sizes and packages are summed" \
     '[6.0, 0.6667, 33.554432, 1.6, 20.9715, {"4e-06": [6, 0.6], "2.0": [16, 1.0]}]' \
-    "$(ask cluster_communication.json "(lambda time, band: [time['Elapse Time(ms)'], time['Wait Time Ratio'], band['Transit Size(MB)'], band['Transit Time(ms)'], band['Bandwidth(GB/s)'], band['Size Distribution']])($total['Communication Time Info'], $total['Communication Bandwidth Info']['HCCS'])")"
+    "$(ask cluster_communication.json "(lambda time, band: [time['Elapse Time(ms)'], time['Wait Time Ratio'], band['Transit Size(MB)'], band['Transit Time(ms)'], band['Bandwidth(GB/s)'], band['Size Distribution']])(${total}['Communication Time Info'], ${total}['Communication Bandwidth Info']['HCCS'])")"
 run_expecting 0 1 -q "$work/both.h5" "$out" --to db
 check_text "a group of both kinds, database: one total for each" 4 "$("$python" -c "
 import sqlite3, sys
@@ -257,7 +257,7 @@ has_temporary() { [[ -n $(find "$out" -name '.memory_events.csv.*.tmp' -size +10
 start 1 -q "$work/large.h5" "$out" --to csv
 await "$patience_s" has_temporary || failed "it does not write"
 end_process TERM "$job"
-await_job
+await_job "$job"
 check_text "SIGTERM: exit code, message" "1 rl-insight-export: error: ended by a signal; what is not written yet is missing" \
     "$exit_code $(<"$work/stderr")"
 check_text "SIGTERM: the file that was complete, and no other" captures.csv "$(listing "$out")"
