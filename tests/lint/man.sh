@@ -1,9 +1,13 @@
 #!/bin/bash
-# The man pages are sound, and the page of the program has the options of --help, no more and no less.
-#   usage: man.sh SOURCE_DIR BINARY
+# The man pages are sound, and the page of each program has the options of --help, no more and no less.
+#   usage: man.sh SOURCE_DIR BINARY...
 set -euo pipefail
 . "$(dirname "$0")/lint.bash"
-binary=$(realpath "${2:?usage: man.sh SOURCE_DIR BINARY}")
+mapfile -t binaries < <(realpath "${@:2}")
+((${#binaries[@]} > 0)) || {
+    echo "usage: man.sh SOURCE_DIR BINARY..."
+    exit 1
+}
 enter "$@"
 need mandoc
 
@@ -20,10 +24,12 @@ option_names() {
         sed -E 's/^ *//; s/   .*//' | { grep -oE '(^|[ ,/])--?[A-Za-z][A-Za-z0-9-]*' || true; } | tr -d ' ,/' | sort -u
 }
 
-page=docs/man/rl-insight-mr.1
-if [[ ! -x $binary ]]; then
-    complain "$binary is not there to be asked"
-elif [[ -f $page ]]; then
+compare_options() { # BINARY
+    local binary=$1 page=docs/man/${1##*/}.1 option in_help in_page
+    [[ -x $binary && -f $page ]] || {
+        complain "$page or $binary is missing"
+        return 0
+    }
     in_help=$("$binary" --help | option_names)
     # -T ascii prints bold and underlined text by overstriking
     in_page=$(mandoc -T ascii -O width=200 "$page" | sed $'s/.\b//g' |
@@ -36,7 +42,9 @@ elif [[ -f $page ]]; then
         complain "$page: $option is not in --help"
     done
     echo "options compared: $(wc -w <<<"$in_help")"
-else
-    complain "$page is missing"
-fi
+}
+
+for program in "${binaries[@]}"; do
+    compare_options "$program"
+done
 finish ${#pages[@]} "man pages"
