@@ -94,7 +94,7 @@ static rlmr_status put_rows(rlmr_hdf5_reader *reader, const size_t *order, rlmr_
 
 static rlmr_status put_table(rlmr_hdf5_reader *reader, rlmr_text *out, rlmr_error *err) {
     const rlmr_schema *schema = rlmr_hdf5_reader_schema(reader);
-    size_t *order = malloc((schema->columns_count + 1) * sizeof *order);
+    size_t *order = calloc(schema->columns_count + 1, sizeof *order);
     if (order == NULL) {
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the columns of %s", schema->name);
     }

@@ -287,9 +287,9 @@ static bool is_device_of(const writing *self, const device_row *row) {
 }
 
 static int compare_hosts(const void *left, const void *right, void *context) {
-    const device_row *a = *(const device_row *const *)left;
-    const device_row *b = *(const device_row *const *)right;
     const rlmr_export_job *job = context;
+    const device_row *a = &job->rank_device_map.rows[*(const size_t *)left];
+    const device_row *b = &job->rank_device_map.rows[*(const size_t *)right];
     if (a->host_uid != b->host_uid) {
         return job->order[a->host_uid] < job->order[b->host_uid] ? -1 : 1;
     }
@@ -300,23 +300,23 @@ static int compare_hosts(const void *left, const void *right, void *context) {
 
 static void write_hosts(writing *self) {
     size_t count = 0;
-    const device_row **hosts = malloc((self->job->rank_device_map.count + 1) * sizeof *hosts);
+    const device_row *rows = self->job->rank_device_map.rows;
+    size_t *hosts = calloc(self->job->rank_device_map.count + 1, sizeof *hosts); /* rows */
     if (hosts == NULL) {
         self->status = rlmr_error_set(self->err, RLMR_E_NOMEM, "no memory for the hosts");
         return;
     }
     for (size_t i = 0; i < self->job->rank_device_map.count; i++) {
-        const device_row *row = &self->job->rank_device_map.rows[i];
-        if (is_device_of(self, row) && row->host_uid != 0) {
-            hosts[count++] = row;
+        if (is_device_of(self, &rows[i]) && rows[i].host_uid != 0) {
+            hosts[count++] = i;
         }
     }
-    qsort_r(hosts, count, sizeof(device_row *), compare_hosts, (void *)self->job);
+    qsort_r(hosts, count, sizeof *hosts, compare_hosts, (void *)self->job);
     rlmr_sqlite_table(self->out, "HostInfo", "CREATE TABLE HostInfo(hostUid TEXT,hostName TEXT)", 2);
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || hosts[i]->host_uid != hosts[i - 1]->host_uid) {
-            put_text(self, hosts[i]->host_uid);
-            put_text(self, hosts[i]->host_name);
+        if (i == 0 || rows[hosts[i]].host_uid != rows[hosts[i - 1]].host_uid) {
+            put_text(self, rows[hosts[i]].host_uid);
+            put_text(self, rows[hosts[i]].host_name);
             rlmr_sqlite_end_row(self->out);
         }
     }

@@ -213,9 +213,10 @@ static void make_group(const sightings *seen, size_t first, size_t end, int32_t 
     }
 }
 
-static int compare_ranks(const void *left, const void *right) {
-    const rlmr_export_group *a = *(rlmr_export_group *const *)left;
-    const rlmr_export_group *b = *(rlmr_export_group *const *)right;
+static int compare_ranks(const void *left, const void *right, void *context) {
+    const rlmr_export_group *groups = context;
+    const rlmr_export_group *a = &groups[*(const size_t *)left];
+    const rlmr_export_group *b = &groups[*(const size_t *)right];
     for (size_t i = 0; i < a->ranks_count && i < b->ranks_count; i++) {
         if (a->ranks[i] != b->ranks[i]) {
             return a->ranks[i] < b->ranks[i] ? -1 : 1;
@@ -226,16 +227,17 @@ static int compare_ranks(const void *left, const void *right) {
 
 /* Groups of the same ranks get the same place. */
 static rlmr_status set_places(rlmr_export_groups *groups, rlmr_error *err) {
-    rlmr_export_group **sorted = malloc((groups->count + 1) * sizeof *sorted);
+    size_t *sorted = calloc(groups->count + 1, sizeof *sorted);
     if (sorted == NULL) {
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the groups");
     }
     for (size_t i = 0; i < groups->count; i++) {
-        sorted[i] = &groups->groups[i];
+        sorted[i] = i;
     }
-    qsort(sorted, groups->count, sizeof(rlmr_export_group *), compare_ranks);
+    qsort_r(sorted, groups->count, sizeof *sorted, compare_ranks, groups->groups);
     for (size_t i = 1; i < groups->count; i++) {
-        sorted[i]->place = sorted[i - 1]->place + (compare_ranks(&sorted[i - 1], &sorted[i]) != 0);
+        bool other = compare_ranks(&sorted[i - 1], &sorted[i], groups->groups) != 0;
+        groups->groups[sorted[i]].place = groups->groups[sorted[i - 1]].place + (other ? 1 : 0);
     }
     free(sorted);
     return RLMR_OK;

@@ -82,7 +82,7 @@ static rlmr_status add_part(rlmr_export_job *job, uint32_t role, int32_t window,
     if (last != NULL && last->role == role && last->window == window) {
         return RLMR_OK;
     }
-    if (job->parts_count == *capacity) {
+    if (job->parts == NULL || job->parts_count == *capacity) {
         size_t grown = *capacity == 0 ? 16 : *capacity * 2;
         rlmr_export_part *parts = realloc(job->parts, grown * sizeof *parts);
         if (parts == NULL) {

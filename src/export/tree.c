@@ -116,49 +116,90 @@ static void put_key(const writing *self, const rlmr_export_item *item, level at)
     }
 }
 
-/* All that lies between `first` and `end` is the same at the levels above. */
-static void write_level(const writing *self, size_t first, size_t end, level at) {
+/* The first level at which two items differ. */
+static level differ_at(const rlmr_export_item *a, const rlmr_export_item *b) {
+    level at = LEVEL_PLACE;
+    while (at < LEVEL_LEAF && compare_at(a, b, at) == 0) {
+        at++;
+    }
+    return at;
+}
+
+static void open_levels(const writing *self, const rlmr_export_item *item, level at) {
+    for (; at < LEVEL_LEAF; at++) {
+        put_key(self, item, at);
+        rlmr_json_open(self->out, '{');
+    }
+}
+
+static void close_levels(const writing *self, level at) {
+    for (; at < LEVEL_LEAF; at++) {
+        rlmr_json_close(self->out, '}');
+    }
+}
+
+static void write_items(const writing *self) {
     const rlmr_export_item *items = self->tree->items;
+    size_t count = self->tree->count;
     rlmr_json_open(self->out, '{');
-    while (first < end) {
-        size_t next = first + 1;
-        while (next < end && compare_at(&items[first], &items[next], at) == 0) {
+    for (size_t first = 0, next; first < count; first = next) {
+        level at = first == 0 ? LEVEL_PLACE : differ_at(&items[first - 1], &items[first]);
+        if (first > 0) {
+            close_levels(self, at);
+        }
+        open_levels(self, &items[first], at);
+        next = first + 1;
+        while (next < count && differ_at(&items[first], &items[next]) == LEVEL_LEAF &&
+               compare_at(&items[first], &items[next], LEVEL_LEAF) == 0) {
             next++;
         }
-        if (at < LEVEL_LEAF) {
-            put_key(self, &items[first], at);
-            write_level(self, first, next, at + 1);
-        } else if (items[first].leaf[0] >= 0 && items[first].leaf[1] >= 0) {
-            put_key(self, &items[first], at);
+        if (items[first].leaf[0] >= 0 && items[first].leaf[1] >= 0) {
+            put_key(self, &items[first], LEVEL_LEAF);
             self->leaf->value(self->tree, &items[first], next - first, self->out);
         }
-        first = next;
+    }
+    if (count > 0) {
+        close_levels(self, LEVEL_PLACE);
     }
     rlmr_json_close(self->out, '}');
+}
+
+/* Where a text lies in a buffer that may still move. */
+typedef struct {
+    size_t start;
+    size_t end; /* 0: not there */
+} extent;
+
+static rlmr_status put_places(const rlmr_export_groups *groups, rlmr_bytes *text, extent *extents,
+                              rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    for (size_t i = 0; i < groups->count && status == RLMR_OK; i++) {
+        extent *of_place = &extents[groups->groups[i].place];
+        if (of_place->end == 0) {
+            of_place->start = text->bytes;
+            status = rlmr_export_rank_text(&groups->groups[i], text, err);
+            of_place->end = text->bytes;
+        }
+    }
+    return status;
 }
 
 /* Texts of the groups' ranks by place, in one buffer. */
 static rlmr_status make_places(const rlmr_export_groups *groups, rlmr_bytes *text, rlmr_slice **places,
                                rlmr_error *err) {
-    size_t *ends = calloc(2 * groups->count + 2, sizeof *ends); /* start and end by place */
+    extent *extents = calloc(groups->count + 1, sizeof *extents);
     *places = calloc(groups->count + 1, sizeof **places);
-    rlmr_status status = RLMR_OK;
-    if (ends == NULL || *places == NULL) {
-        status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the groups");
+    if (extents == NULL || *places == NULL) {
+        free(extents);
+        (void)rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the groups");
+        return RLMR_E_NOMEM;
     }
-    for (size_t i = 0; i < groups->count && status == RLMR_OK; i++) {
-        size_t *end = &ends[2 * groups->groups[i].place];
-        if (end[1] == 0) {
-            end[0] = text->bytes;
-            status = rlmr_export_rank_text(&groups->groups[i], text, err);
-            end[1] = text->bytes;
-        }
-    }
+    rlmr_status status = put_places(groups, text, extents, err);
     for (size_t place = 0; place < groups->count && status == RLMR_OK; place++) {
-        (*places)[place] =
-            (rlmr_slice){(const char *)text->data + ends[2 * place], ends[2 * place + 1] - ends[2 * place]};
+        const char *start = (const char *)text->data + extents[place].start;
+        (*places)[place] = (rlmr_slice){start, extents[place].end - extents[place].start};
     }
-    free(ends);
+    free(extents);
     return status;
 }
 
@@ -170,7 +211,7 @@ rlmr_status rlmr_export_tree_write(rlmr_export_tree *tree, const rlmr_export_lea
     if (status == RLMR_OK) {
         writing self = {.tree = tree, .leaf = leaf, .places = places, .out = out};
         qsort(tree->items, tree->count, sizeof *tree->items, compare_items);
-        write_level(&self, 0, tree->count, LEVEL_PLACE);
+        write_items(&self);
         status = rlmr_text_status(out, err);
     }
     free(places);

@@ -50,9 +50,9 @@ void rlmr_csv_i64(rlmr_text *file, int64_t cell) {
 }
 
 void rlmr_csv_f64(rlmr_text *file, double cell) {
-    char text[RLMR_NUMBER_TEXT_BYTES];
     begin_cell(file, isnan(cell));
     if (!isnan(cell)) {
+        char text[RLMR_NUMBER_TEXT_BYTES];
         rlmr_text_put(file, (rlmr_slice){text, rlmr_number_text(cell, text)});
     }
 }

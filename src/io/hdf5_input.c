@@ -74,17 +74,18 @@ static rlmr_status append_text(const char *text, rlmr_bytes *texts, rlmr_error *
 static rlmr_status read_attribute_texts(hid_t attribute, hid_t type, hid_t space, size_t count,
                                         rlmr_bytes *texts, rlmr_error *err) {
     char **values = calloc(count + 1, sizeof *values);
+    if (values == NULL) {
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu texts", count);
+    }
     hid_t memory_type = text_memory_type(type);
     rlmr_status status = RLMR_OK;
-    if (values == NULL) {
-        status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu texts", count);
-    } else if (memory_type < 0 || (count > 0 && H5Aread(attribute, memory_type, values) < 0)) {
+    if (memory_type < 0 || (count > 0 && H5Aread(attribute, memory_type, values) < 0)) {
         status = unreadable(err, "it cannot be read");
     }
     for (size_t i = 0; i < count && status == RLMR_OK; i++) {
         status = append_text(values[i], texts, err);
     }
-    if (values != NULL && memory_type >= 0 && count > 0) {
+    if (memory_type >= 0 && count > 0) {
         (void)H5Dvlen_reclaim(memory_type, space, H5P_DEFAULT, values);
     }
     rlmr_hdf5_drop(memory_type, H5Tclose);
@@ -342,15 +343,13 @@ rlmr_status rlmr_hdf5_input_read_texts(const rlmr_hdf5_input *input, uint64_t by
         return rlmr_error_set(err, RLMR_E_PARSE, "there are more than 2^31 - 1 texts");
     }
     size_t count = (size_t)input->entries;
+    *starts = malloc((count + 1) * sizeof **starts);
+    if (*starts == NULL) {
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu texts", count);
+    }
     allowance texts = {.left = bytes_max};
     hid_t transfer = make_transfer(&texts);
-    *starts = malloc((count + 1) * sizeof **starts);
-    rlmr_status status = RLMR_OK;
-    if (*starts == NULL) {
-        status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu texts", count);
-    } else if (transfer < 0) {
-        status = unreadable(err, "its texts cannot be read");
-    }
+    rlmr_status status = transfer < 0 ? unreadable(err, "its texts cannot be read") : RLMR_OK;
     for (size_t at = 0; at < count && status == RLMR_OK; at += BATCH_TEXTS) {
         size_t batch = count - at < BATCH_TEXTS ? count - at : BATCH_TEXTS;
         rlmr_error cause;

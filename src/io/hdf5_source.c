@@ -25,13 +25,13 @@ typedef struct {
     rlmr_bytes text;        /* the categories, see rlmr_hdf5_input_read_texts() */
     size_t *starts;
     uint64_t categories;
-} column;
+} open_column;
 
 struct rlmr_hdf5_reader {
     const rlmr_hdf5_source *source;
     const rlmr_schema *schema;
     hid_t group;
-    column *columns; /* as in the schema */
+    open_column *columns; /* as in the schema */
     rlmr_rows *block;
     uint64_t rows;
     uint64_t rows_read;
@@ -125,10 +125,9 @@ static rlmr_status list_tables(rlmr_hdf5_source *source, rlmr_error *err) {
     if (H5Literate(source->id, H5_INDEX_NAME, H5_ITER_INC, NULL, list_name, &list) < 0) {
         list.status = rlmr_error_set(err, RLMR_E_PARSE, "its tables cannot be listed");
     }
-    if (list.status == RLMR_OK) {
-        source->tables = malloc((source->tables_count + 1) * sizeof *source->tables);
-        list.status =
-            source->tables != NULL ? RLMR_OK : rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the tables");
+    source->tables = malloc((source->tables_count + 1) * sizeof *source->tables);
+    if (source->tables == NULL) {
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the tables");
     }
     const char *name = (const char *)source->names.data;
     for (size_t i = 0; i < source->tables_count && list.status == RLMR_OK; i++) {
@@ -198,7 +197,8 @@ static rlmr_status name_column(const rlmr_hdf5_reader *reader, const char *name,
     return status;
 }
 
-static rlmr_status open_text(const rlmr_hdf5_reader *reader, const char *name, column *out, rlmr_error *err) {
+static rlmr_status open_text(const rlmr_hdf5_reader *reader, const char *name, open_column *out,
+                             rlmr_error *err) {
     hid_t group;
     rlmr_hdf5_input categories = rlmr_hdf5_input_none();
     rlmr_type type = RLMR_TYPE_TEXT;
@@ -223,7 +223,7 @@ static rlmr_status open_text(const rlmr_hdf5_reader *reader, const char *name, c
     return status;
 }
 
-static rlmr_status open_numbers(const rlmr_hdf5_reader *reader, const rlmr_column *declared, column *out,
+static rlmr_status open_numbers(const rlmr_hdf5_reader *reader, const rlmr_column *declared, open_column *out,
                                 rlmr_error *err) {
     rlmr_type type;
     rlmr_status status = rlmr_hdf5_input_open(reader->group, declared->name, &type, &out->values, err);
@@ -242,7 +242,7 @@ static rlmr_status open_columns(rlmr_hdf5_reader *reader, rlmr_error *err) {
         if (declared->storage != RLMR_STORED) {
             continue;
         }
-        column *out = &reader->columns[c];
+        open_column *out = &reader->columns[c];
         status = declared->type == RLMR_TYPE_TEXT ? open_text(reader, declared->name, out, err)
                                                   : open_numbers(reader, declared, out, err);
         if (status == RLMR_OK && !first && out->values.entries != reader->rows) {
@@ -420,13 +420,13 @@ uint64_t rlmr_hdf5_reader_rows(const rlmr_hdf5_reader *reader) {
     return reader->rows;
 }
 
-rlmr_slice rlmr_hdf5_reader_text(const rlmr_hdf5_reader *reader, size_t at, uint32_t code) {
-    const column *from = &reader->columns[at];
+rlmr_slice rlmr_hdf5_reader_text(const rlmr_hdf5_reader *reader, size_t column, uint32_t code) {
+    const open_column *from = &reader->columns[column];
     size_t start = from->starts[code];
     return (rlmr_slice){(const char *)from->text.data + start, from->starts[code + 1] - start - 1};
 }
 
-static rlmr_status check_codes(const rlmr_hdf5_reader *reader, const column *from, const int32_t *codes,
+static rlmr_status check_codes(const rlmr_hdf5_reader *reader, const open_column *from, const int32_t *codes,
                                size_t count, rlmr_error *err) {
     for (size_t i = 0; i < count; i++) {
         if (codes[i] < 0 || (uint64_t)codes[i] >= from->categories) {
@@ -447,7 +447,7 @@ rlmr_status rlmr_hdf5_reader_next(rlmr_hdf5_reader *reader, const rlmr_rows **ro
         if (declared->storage != RLMR_STORED) {
             continue;
         }
-        const column *from = &reader->columns[c];
+        const open_column *from = &reader->columns[c];
         status =
             rlmr_hdf5_input_read(&from->values, reader->rows_read, count, reader->block->columns[c], err);
         if (status == RLMR_OK && declared->type == RLMR_TYPE_TEXT) {
@@ -511,18 +511,21 @@ static rlmr_status load(rlmr_hdf5_reader *reader, size_t row_bytes, rlmr_symtab 
     size_t columns = reader->schema->columns_count;
     uint32_t **ids = calloc(columns + 1, sizeof *ids);
     *rows = reader->rows > SIZE_MAX / row_bytes ? NULL : calloc((size_t)reader->rows, row_bytes);
-    rlmr_status status = RLMR_OK;
     if (ids == NULL || *rows == NULL) {
-        status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the %" PRIu64 " rows of %s", reader->rows,
-                                reader->schema->name);
+        free(ids);
+        free(*rows);
+        *rows = NULL;
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the %" PRIu64 " rows of %s", reader->rows,
+                              reader->schema->name);
     }
+    rlmr_status status = RLMR_OK;
     for (size_t c = 0; c < columns && status == RLMR_OK; c++) {
         if (reader->columns[c].starts != NULL) {
             status = intern_column(reader, c, texts, &ids[c], err);
         }
     }
     status = status == RLMR_OK ? fill(reader, row_bytes, ids, *rows, err) : status;
-    for (size_t c = 0; ids != NULL && c < columns; c++) {
+    for (size_t c = 0; c < columns; c++) {
         free(ids[c]);
     }
     free(ids);
