@@ -43,5 +43,29 @@ for captures in real/llm_pp2_dp2_4rank real/resnet_2rank_level0 real/resnet_2ran
 done
 export_set db synthetic/db8
 export_set db real/resnet_2rank_level2_db
+# Generated clusters, in which more can be told from the reference than the peer has recorded.
+check_generated() { # FORM FOLDER_AND_OPTIONS...: `role/window0` of a cluster made with these options; `.`: only one
+    local form=$1 place=$2 role window status=0 words=()
+    shift 2
+    rm -rf generated out reference
+    mkdir reference
+    "$python" "$support/gen_cluster.py" generated --steps 1 "$@"
+    run_expecting 0 1 -q --force -o generated.h5 generated
+    timeout "$patience_s" "$exporter" -q --to "$form" generated.h5 out || status=$?
+    check_text "$*, $form: the exit code of the export" 0 "$status"
+    IFS=/ read -r role window <<<"$place"
+    [[ $place == . ]] || words=(--role "$role" --window "${window#window}")
+    "$python" "$reference/peer_export.py" "$form" reference generated "${words[@]}"
+    check_text "$*, $form, $place: as the reference, in the peer's form" EQUAL \
+        "$(compare "out/$place/cluster_analysis_output" reference)"
+}
+for form in text db; do
+    check_generated "$form" . --transports --absent
+    check_generated "$form" . --zeros --captured 0,1,6 --no-metadata --plain-matrix
+    check_generated "$form" . --shared-hash --mixed-reduce --bare-step empty
+    check_generated "$form" . --columns old --no-distributed-args --silent tp,pp
+    check_generated "$form" ref/window1 --dp 1 --roles actor,ref --role-in parent --windows 2
+done
+
 check "every difference from the peer follows from a point" "$python" "$reference/export_peer.py" "${sets[@]}"
 finish

@@ -13,7 +13,6 @@ import cluster_reference
 from cluster_input import NO_TIME_NS, STEP_TITLES, TIME_KEYS
 from cluster_reference import COLLECTIVE, INDICES, TOTAL, grouped
 
-RATIO_KEYS = {"wait_time_ratio": "Wait Time Ratio", "synchronization_time_ratio": "Synchronization Time Ratio"}
 OP = ("step", "type", "hccl_op_name", "group_name")
 
 
@@ -48,39 +47,74 @@ def nested(tables):
     return place, whole
 
 
+def ratio(part, whole):
+    """A quotient to 4 decimals, 0 if nothing is divided by."""
+    return rounded(part / whole) if whole else 0
+
+
+def add(info, more):
+    """Add up numbers by key."""
+    for key, value in more.items():
+        info[key] = info.get(key, 0) + value
+
+
+def known(numbers):
+    """The numbers that are there, by key."""
+    return {key: value for key, value in numbers.items() if value == value}
+
+
+def finish_operators(whole):
+    """Give each operator, and total, its quotients."""
+    for ops in (ops for steps in whole.values() for ops in steps.values()):
+        for op, info in ((op, info) for op, ranks in ops.items() for info in ranks.values()):
+            times, bands = info["Communication Time Info"], info["Communication Bandwidth Info"]
+            for title, part in {"Wait Time Ratio": "Wait Time(ms)",
+                                "Synchronization Time Ratio": "Synchronization Time(ms)"}.items():
+                if part in times and "Transit Time(ms)" in times:
+                    times[title] = ratio(times[part], times[part] + times["Transit Time(ms)"])
+            for band in bands.values() if op.startswith(TOTAL) else ():
+                band["Bandwidth(GB/s)"] = ratio(band["Transit Size(MB)"], band["Transit Time(ms)"])
+
+
 def communication_json(tables):
-    """cluster_communication.json."""
+    """cluster_communication.json. A p2p and a collective total that would have one place are added up."""
     place, whole = nested(tables)
     for row in tables["cluster_communication_time"]:
-        info = {title: row[name] for name, title in TIME_KEYS.items() if row[name] == row[name]}
-        info.update({title: rounded(row[name]) for name, title in RATIO_KEYS.items()})
+        info = place(row).setdefault(str(row["rank_id"]), {"Communication Time Info": {},
+                                                           "Communication Bandwidth Info": {}})
+        add(info["Communication Time Info"], known({title: row[name] for name, title in TIME_KEYS.items()}))
         if row["start_timestamp_ns"] != NO_TIME_NS:
-            info["Start Timestamp(us)"] = row["start_timestamp_ns"] / 1000
-        place(row)[str(row["rank_id"])] = {"Communication Time Info": info, "Communication Bandwidth Info": {}}
+            info["Communication Time Info"]["Start Timestamp(us)"] = row["start_timestamp_ns"] / 1000
+    seen = set()
     for row in tables["cluster_communication_bandwidth"]:
         bands = place(row)[str(row["rank_id"])]["Communication Bandwidth Info"]
-        band = bands.setdefault(row["band_type"], {
-            "Transit Time(ms)": row["transit_time"], "Transit Size(MB)": row["transit_size"], "Size Distribution": {},
-            "Bandwidth(GB/s)": rounded(row["bandwidth"])})
+        band = bands.setdefault(row["band_type"], {"Transit Time(ms)": 0, "Transit Size(MB)": 0,
+                                                   "Size Distribution": {}})
+        key = tuple(row[name] for name in (*OP, "rank_id", "band_type"))
+        if key not in seen:         # the same in all rows of a transport
+            seen.add(key)
+            add(band, {"Transit Time(ms)": row["transit_time"], "Transit Size(MB)": row["transit_size"]})
         if row["hccl_op_name"] != TOTAL:
-            band["Large Packet Ratio"] = row["large_packet_ratio"]
+            band.update(known({"Large Packet Ratio": row["large_packet_ratio"], "Bandwidth(GB/s)": row["bandwidth"]}))
         if row["package_size"] == row["package_size"]:
-            band["Size Distribution"][repr(row["package_size"])] = [row["count"], row["total_duration"]]
+            packets = band["Size Distribution"].setdefault(repr(row["package_size"]), [0, 0])
+            packets[0] += row["count"]
+            packets[1] += row["total_duration"]
+    finish_operators(whole)
     return whole
 
 
 def matrix_json(tables):
-    """cluster_communication_matrix.json."""
+    """cluster_communication_matrix.json. A link has one place, whatever its transports; the last one names it."""
     place, whole = nested(tables)
     for row in tables["cluster_communication_matrix"]:
-        if row["hccl_op_name"] == TOTAL and min(row["src_rank"], row["dst_rank"]) < 0:
-            continue
-        links = place(row)
-        if min(row["src_rank"], row["dst_rank"]) >= 0:
-            links[f"{row['src_rank']}-{row['dst_rank']}"] = {
-                "Transport Type": row["transport_type"], "Transit Time(ms)": row["transit_time"],
-                "Transit Size(MB)": row["transit_size"], "Op Name": row["op_name"],
-                "Bandwidth(GB/s)": rounded(row["bandwidth"])}
+        unresolved = min(row["src_rank"], row["dst_rank"]) < 0
+        links = {} if unresolved and row["hccl_op_name"] == TOTAL else place(row)
+        if not unresolved:
+            link = links.setdefault(f"{row['src_rank']}-{row['dst_rank']}", {})
+            add(link, {"Transit Time(ms)": row["transit_time"], "Transit Size(MB)": row["transit_size"]})
+            link.update({"Transport Type": row["transport_type"], "Op Name": row["op_name"], "Bandwidth(GB/s)": ratio(
+                link["Transit Size(MB)"], link["Transit Time(ms)"])})
     return whole
 
 
@@ -145,13 +179,30 @@ DDL = {
 }
 
 
+def start_us(row):
+    """The start of an operator: NULL if absent, 0 for a total."""
+    if row["start_timestamp_ns"] != NO_TIME_NS:
+        return row["start_timestamp_ns"] / 1000
+    return 0 if row["hccl_op_name"] == TOTAL else None
+
+
+def merged_links(tables):
+    """The rows of ClusterCommunicationMatrix: a link has one row, whatever its transports; the first one names it."""
+    resolved = [r for r in tables["cluster_communication_matrix"] if min(r["src_rank"], r["dst_rank"]) >= 0]
+    for key, rows in grouped(resolved, lambda r: (step_key(r), *(r[name] for name in (
+            "hccl_op_name", "group_name", "src_rank", "dst_rank", "type")))).items():
+        size, time = sum(r["transit_size"] for r in rows), sum(r["transit_time"] for r in rows)
+        name = next((r["op_name"] for r in rows if r["op_name"]), "")
+        yield (*key[:5], rows[0]["transport_type"], name, size, time, size / time if time else 0)
+
+
 def database_rows(tables):
     """The rows of each table of the database."""
     yield "CommunicationGroupMapping", [(r["type"], r["rank_set"].replace(", ", ","), r["group_name"], r["group_id"],
                                          r["pg_name"]) for r in tables["communication_group"]]
     yield "ClusterCommunicationTime", [
         (step_key(r), r["rank_id"], r["hccl_op_name"], r["group_name"],
-         0 if r["start_timestamp_ns"] == NO_TIME_NS else r["start_timestamp_ns"] / 1000,
+         start_us(r),
          *(r[name] for name in TIME_KEYS),
          *(rounded(r[name]) if r["hccl_op_name"] == TOTAL else 0
            for name in ("synchronization_time_ratio", "wait_time_ratio")))
@@ -161,16 +212,13 @@ def database_rows(tables):
          r["transit_time"], rounded(r["bandwidth"]), r["large_packet_ratio"] if r["hccl_op_name"] != TOTAL else 0,
          r["package_size"] if r["package_size"] == r["package_size"] else 0, r["count"], r["total_duration"])
         for r in tables["cluster_communication_bandwidth"]]
-    yield "ClusterCommunicationMatrix", [
-        (step_key(r), r["hccl_op_name"], r["group_name"], r["src_rank"], r["dst_rank"], r["transport_type"],
-         r["op_name"], r["transit_size"], r["transit_time"], r["bandwidth"])
-        for r in tables["cluster_communication_matrix"] if min(r["src_rank"], r["dst_rank"]) >= 0]
+    yield "ClusterCommunicationMatrix", list(merged_links(tables))
     rows = tables["cluster_step_trace_time"]
-    known = any(row["dp_index"] >= 0 for row in rows)
+    has_indices = any(row["dp_index"] >= 0 for row in rows)
     yield "ClusterStepTraceTime", [
         (r["step"], r["type"], r["index"].replace(", ", ",") if r["type"] == "stage" else r["index"],
          *(r[name] for name in STEP_TITLES),
-         *(("NA" if r["type"] == "stage" else r[name]) if known else 0 for name in INDICES)) for r in rows]
+         *(("NA" if r["type"] == "stage" else r[name]) if has_indices else 0 for name in INDICES)) for r in rows]
     yield "ClusterBaseInfo", [(r["key"], r["value"]) for r in tables["cluster_base_info"]]
     hosts = {r["host_uid"]: r["host_name"] for r in tables["rank_device_map"]}
     yield "HostInfo", list(hosts.items())
@@ -191,8 +239,13 @@ def main():
     parser.add_argument("form", choices=("text", "db"))
     parser.add_argument("folder", metavar="DIRECTORY", help="an empty one")
     parser.add_argument("roots", nargs="+", metavar="ROOT")
+    parser.add_argument("--role", help="only of this role")
+    parser.add_argument("--window", type=int, help="only of this window")
     arguments = parser.parse_args()
-    tables = cluster_reference.analyse(arguments.roots)
+    wanted = {"role": arguments.role, "window": arguments.window}
+    wanted = {name: value for name, value in wanted.items() if value is not None}
+    tables = {name: [row for row in rows if all(row.get(key, value) == value for key, value in wanted.items())]
+              for name, rows in cluster_reference.analyse(arguments.roots).items()}
     (write_text if arguments.form == "text" else write_database)(tables, arguments.folder)
 
 
