@@ -72,6 +72,17 @@ for processes in 2 3 4 7; do
 done
 MALLOC_PERTURB_=90 check_same "a damaged job, fresh memory holds 90" 4 "$work/damaged"
 
+# Step trace and communication, of several roles and windows, as text and as databases.
+"$python" "$support/gen_cluster.py" "$work/cluster" --form mixed --roles actor,ref --role-in parent --windows 2 --steps 1 \
+    --dp 2 --transports >/dev/null
+make_one 0 "$work/cluster"
+check "stages and links were written" test "$(show "$one" cluster_step_trace_time type | grep -c stage)" -gt 4
+for processes in 2 3 4 7; do
+    RLMR_MESSAGE_BYTES=${message_bytes[processes % 4]} check_same "a cluster, np $processes" "$processes" "$work/cluster"
+done
+"$python" "$support/shuffle_copy.py" "$work/cluster" "$work/shuffled_cluster" --seed 5
+MALLOC_PERTURB_=90 check_same "a cluster, its directories in another order, fresh memory holds 90" 3 "$work/shuffled_cluster"
+
 # --- Real captures ------------------------------------------------------------------------------------------
 if [[ -d $real_data ]]; then
     mapfile -t roots < <(find "$real_data" -mindepth 1 -maxdepth 1 -type d | sort)
