@@ -107,17 +107,17 @@ def main():
         with open(options.json, "w") as out:
             json.dump(result, out, indent=1)
     if options.markdown:
-        write_between_markers(options.markdown, result["machine"], table)
+        write_between_markers(options.markdown, "bench/memory.py", result["machine"], table)
 
 
-def write_between_markers(path, where, table):
-    """Replace what stands between the two bench markers of a page."""
+def write_between_markers(path, script, where, table):
+    """Replace what stands between the two markers of a script in a page."""
     with open(path) as page:
-        before, rest = page.read().split("<!-- bench/memory.py -->\n", 1)
+        before, rest = page.read().split(f"<!-- {script} -->\n", 1)
         after = rest.split("<!-- end -->\n", 1)[1]
     head = f"{where['processor']}, {where['cores']} cores, commit {where['commit']}.\n\n"
     with open(path, "w") as page:
-        page.write(f"{before}<!-- bench/memory.py -->\n{head}{table}\n<!-- end -->\n{after}")
+        page.write(f"{before}<!-- {script} -->\n{head}{table}\n<!-- end -->\n{after}")
 
 
 if __name__ == "__main__":
