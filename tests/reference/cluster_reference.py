@@ -72,8 +72,10 @@ def greatest(numbers):
 
 
 def quotient(numerator, denominator):
-    """Their quotient, 0 if nothing is divided by."""
-    return 0.0 if denominator == 0 else numerator / denominator
+    """Their quotient, 0 if nothing is divided by; NaN if one is absent."""
+    if numerator != numerator or denominator != denominator:
+        return math.nan
+    return numerator / denominator if denominator else 0.0
 
 
 def tuple_text(ranks):
