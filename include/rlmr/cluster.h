@@ -71,7 +71,7 @@ RLMR_TABLE_DECLARE(cluster_communication_time, RLMR_CLUSTER_COMMUNICATION_TIME)
     X(F64, bandwidth, "GB/s", STORED, "as recorded; of a total transit_size / transit_time, 0 if no time")   \
     X(F64, large_packet_ratio, "1", STORED, "part of the packets that are large; NaN for a total")           \
     X(F64, package_size, "MB", STORED, "size of the packets of this row; NaN if none were sent")             \
-    X(I64, count, "1", STORED, "packets of this size; -1 if unreadable")                                                       \
+    X(I64, count, "1", STORED, "packets of this size; -1 if unreadable")                                     \
     X(F64, total_duration, "ms", STORED, "time of the packets of this size")                                 \
     X(I64, package_order, "1", HIDDEN, "package_size as an integer of the same order, no packets first")     \
     X(I64, file_row, "1", HIDDEN, "position in the capture's file")
