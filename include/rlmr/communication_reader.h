@@ -55,8 +55,9 @@ typedef struct {
     RLMR_COMMUNICATION_BAND_FIELDS(RLMR_COMMUNICATION_SLICE)
 } rlmr_communication_band;
 typedef struct {
-    rlmr_communication_key key; /**< op: kind and statistic, "allreduce-top1" */
-    rlmr_slice src;             /**< local numbers, as written; a database may lack them */
+    rlmr_communication_key
+        key;        /**< op: kind and statistic, "allreduce-top1"; offset: of the operator, in a text */
+    rlmr_slice src; /**< local numbers, as written; a database may lack them */
     rlmr_slice dst;
     RLMR_COMMUNICATION_LINK_FIELDS(RLMR_COMMUNICATION_SLICE)
 } rlmr_communication_link;

@@ -157,7 +157,7 @@ static rlmr_status give_link(reader *self, const item *held, rlmr_error *err) {
     const char *dash = memchr(name.text, '-', name.bytes);
     size_t src_bytes = (size_t)(dash - name.text);
 #define LINK_SET(field, key, column) .field = view(self, held->fields[LINK_##field]),
-    rlmr_communication_link link = {.key = key_of(self, held->offset),
+    rlmr_communication_link link = {.key = key_of(self, self->offset),
                                     .src = {.text = name.text, .bytes = src_bytes},
                                     .dst = {.text = dash + 1, .bytes = name.bytes - src_bytes - 1},
                                     RLMR_COMMUNICATION_LINK_FIELDS(LINK_SET)};

@@ -17,9 +17,10 @@ typedef struct {
     uint64_t first_time; /* first rows of this capture in the tables */
     uint64_t first_band;
     uint64_t first_link;
-    int64_t record;  /* number of the record in the file */
-    bool is_text;    /* the bands of an operator follow its time */
-    bool leaves_out; /* the operator at hand has come before, so its bands are left out with it */
+    int64_t record;      /* number of the record in the file */
+    bool is_text;        /* the bands of an operator follow its time */
+    int64_t operator_at; /* in a text: where the operator at hand begins */
+    bool leaves_out;     /* it has come before, so its bands, or links, are left out with it */
 } rlmr_communication;
 
 /** Take one record of a file. rlmr_communication_sink functions; `self` is an rlmr_communication.

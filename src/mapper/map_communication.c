@@ -28,6 +28,7 @@ static rlmr_status begin_file(rlmr_communication *self, rlmr_file_damage *damage
                               rlmr_error *err) {
     self->damage = damage;
     self->record = 0;
+    self->operator_at = -1;
     self->leaves_out = false;
     self->is_text = is_text;
     rlmr_symtab_close(self->seen);

@@ -294,6 +294,26 @@ static void test_links_and_what_makes_their_totals_become_rows(void) {
     capture_fixture_close(&made);
 }
 
+static void test_links_of_a_second_operator_do_not_count(void) {
+    capture_fixture made;
+    map_matrix(
+        &made,
+        "{\"step5\": {\"p2p\": {\"send-total@1\": {" LINK(
+            "0-1", "HCCS", 1, 2,
+            "") "}, \"send-total@1\": {" LINK("0-1", "HCCS", 3, 4,
+                                              "") ", " LINK("0-7", "HCCS", 5, 6,
+                                                            "") "}, \"send-total@2\": {" LINK("0-1", "HCCS",
+                                                                                              7, 8,
+                                                                                              "") "}}}}");
+    check_status(&made, RLMR_CAPTURE_PARTIAL, 1);
+    check_says(&made, "communication_matrix.json: send-total: of the group \"1\": a second time, left out");
+    capture_fixture_check_rows(
+        &made, RLMR_TABLE_cluster_communication_matrix, "hccl_op_name group_name dst_local transit_size",
+        "send-total 1 1 1\nTotal Op Info 1 1 1\nsend-total 2 1 7\nTotal Op Info 2 1 7\n");
+    capture_fixture_check_rows(&made, RLMR_TABLE_group_use, "group_name greatest_local", "1 1\n2 1\n");
+    capture_fixture_close(&made);
+}
+
 static void test_ends_that_are_no_numbers_cost_the_link(void) {
     capture_fixture made;
     map_matrix(&made, "{\"step5\": {\"p2p\": {\"send-total@1\": {" LINK("x-3", "HCCS", 1, 2, "") ", " LINK(
@@ -481,6 +501,7 @@ CU_TestInfo rlmr_tests_map_cluster[] = {
     {"an operator counts once", test_an_operator_counts_once},
     {"a bare step is the only step", test_a_bare_step_is_the_only_step},
     {"links, and what makes their totals, become rows", test_links_and_what_makes_their_totals_become_rows},
+    {"links of a second operator do not count", test_links_of_a_second_operator_do_not_count},
     {"ends that are no numbers cost the link", test_ends_that_are_no_numbers_cost_the_link},
     {"reduceScatter has its own name", test_reduce_scatter_has_its_own_name},
     {"metadata become facts", test_metadata_become_facts},
