@@ -18,7 +18,7 @@ typedef struct {
         json; /**< the object as one line of JSON in the manner of Python's json.dumps, keys in file order, without `rank` */
 } rlmr_distributed_args;
 
-/** Takes what is found. A group of another form than an object is left out. */
+/** Takes what is found. What has another form than it should is left out, and told as damage; null is absent. */
 typedef struct {
     /** @param ranks members by their number in the group; NULL and 0 if global_ranks is absent, or holds what is no rank */
     rlmr_status (*group)(void *self, rlmr_slice group_id, rlmr_slice pg_name, const int32_t *ranks,
@@ -26,6 +26,7 @@ typedef struct {
     /** Not called for an empty object, or what is none. */
     rlmr_status (*distribution)(void *self, const rlmr_distributed_args *args, rlmr_error *err);
     void *self;
+    const rlmr_damage *damage; /**< NULL if nobody wants to know */
 } rlmr_metadata_sink;
 
 /** Read profiler_metadata.json.

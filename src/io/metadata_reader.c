@@ -7,6 +7,8 @@
 #include "rlmr/decimal.h"
 #include "rlmr/limits.h"
 
+#include <stdio.h>
+
 /* Depths within the value of parallel_group_info or of distributed_args. */
 enum { VALUE_DEPTH, MEMBER_DEPTH, FIELD_DEPTH, RANK_DEPTH };
 
@@ -28,18 +30,21 @@ typedef struct {
     bool has_groups;
     bool has_distribution;
     int passed_over; /* depth of what is passed over, -1 for nothing */
+    int64_t end;     /* offset in the file behind the token at hand, -1 without a file */
 
     /* A group. */
     rlmr_bytes id;
     rlmr_bytes name;
     rlmr_bytes ranks; /* of int32_t */
-    bool bad_rank;
+    const char *bad_ranks; /* why they are left out, NULL if they are not */
+    bool bad_name;
     group_field field;
 
     /* distributed_args. */
     rlmr_distributed_args args;
     rlmr_bytes line;
     int32_t *size; /* that the key just read names, NULL for none */
+    const char *size_name;
     bool unwanted; /* it is `rank` */
     bool empty;
 } reader;
@@ -61,6 +66,23 @@ static void pass_over(reader *self, rlmr_json_kind kind, int depth) {
     self->passed_over = opens(kind) ? depth : -1;
 }
 
+static bool is_null(rlmr_json_kind kind, rlmr_slice text) {
+    return kind == RLMR_JSON_LITERAL && rlmr_slice_equal(text, RLMR_SLICE("null"));
+}
+
+/* @param what of `of` it is, or empty */
+static rlmr_status tell(reader *self, const char *of, rlmr_slice what, const char *reason, rlmr_error *err) {
+    char text[200];
+    if (self->sink->damage == NULL) {
+        return RLMR_OK;
+    }
+    int shown = what.bytes > 64 ? 64 : (int)what.bytes;
+    (void)snprintf(text, sizeof text, "%s%s%.*s: %s", of, shown == 0 ? "" : ": ", shown,
+                   shown == 0 ? "" : what.text, reason);
+    self->refused = self->sink->damage->met(self->sink->damage->self, self->end, true, text, err);
+    return self->refused;
+}
+
 static rlmr_status check_held(const reader *self, rlmr_error *err) {
     size_t held = self->id.bytes + self->name.bytes + self->ranks.bytes + self->line.bytes;
     return held <= RLMR_LIMIT_RECORD_BYTES
@@ -74,12 +96,21 @@ static rlmr_status check_held(const reader *self, rlmr_error *err) {
 
 static void forget_ranks(reader *self) {
     rlmr_bytes_clear(&self->ranks);
-    self->bad_rank = false;
+    self->bad_ranks = NULL;
+}
+
+static rlmr_status tell_group(reader *self, const char *reason, rlmr_error *err) {
+    return tell(self, "parallel_group_info", whole(&self->id), reason, err);
 }
 
 static rlmr_status give_group(reader *self, rlmr_error *err) {
-    size_t count = self->bad_rank ? 0 : self->ranks.bytes / sizeof(int32_t);
+    size_t count = self->bad_ranks != NULL ? 0 : self->ranks.bytes / sizeof(int32_t);
     const int32_t *ranks = count == 0 ? NULL : (const int32_t *)self->ranks.data;
+    rlmr_status status = self->bad_ranks != NULL ? tell_group(self, self->bad_ranks, err) : RLMR_OK;
+    status = status == RLMR_OK && self->bad_name ? tell_group(self, "group_name is no text", err) : status;
+    if (status != RLMR_OK) {
+        return status;
+    }
     self->refused =
         self->sink->group(self->sink->self, whole(&self->id), whole(&self->name), ranks, count, err);
     return self->refused;
@@ -88,6 +119,7 @@ static rlmr_status give_group(reader *self, rlmr_error *err) {
 static rlmr_status take_group_key(reader *self, rlmr_slice key, int depth, rlmr_error *err) {
     if (depth == MEMBER_DEPTH) {
         rlmr_bytes_clear(&self->name);
+        self->bad_name = false;
         forget_ranks(self);
         return replace(&self->id, key, err);
     }
@@ -103,9 +135,11 @@ static rlmr_status take_group_field(reader *self, rlmr_json_kind kind, rlmr_slic
         if (kind == RLMR_JSON_ARRAY) {
             return RLMR_OK;
         }
+        self->bad_ranks = is_null(kind, text) ? NULL : "global_ranks is no list";
     }
     pass_over(self, kind, FIELD_DEPTH);
     if (self->field == FIELD_NAME) {
+        self->bad_name = kind != RLMR_JSON_STRING && !is_null(kind, text);
         return replace(&self->name, kind == RLMR_JSON_STRING ? text : RLMR_SLICE(""), err);
     }
     return RLMR_OK;
@@ -116,7 +150,7 @@ static rlmr_status take_rank(reader *self, rlmr_json_kind kind, rlmr_slice text,
     bool scalar = kind == RLMR_JSON_NUMBER || kind == RLMR_JSON_STRING;
     pass_over(self, kind, RANK_DEPTH);
     if (!scalar || !rlmr_capture_parse_rank(text, &rank)) {
-        self->bad_rank = true;
+        self->bad_ranks = "global_ranks holds what is no rank";
         return RLMR_OK;
     }
     rlmr_status status = rlmr_bytes_append(&self->ranks, &rank, sizeof rank, err);
@@ -125,19 +159,23 @@ static rlmr_status take_rank(reader *self, rlmr_json_kind kind, rlmr_slice text,
 
 static rlmr_status take_groups(reader *self, rlmr_json_kind kind, rlmr_slice text, int depth,
                                rlmr_error *err) {
+    const rlmr_slice none = {0};
     if (kind == RLMR_JSON_KEY) {
         return take_group_key(self, text, depth, err);
     }
     if (kind == RLMR_JSON_OBJECT_END || kind == RLMR_JSON_ARRAY_END) {
         return kind == RLMR_JSON_OBJECT_END && depth == MEMBER_DEPTH ? give_group(self, err) : RLMR_OK;
     }
+    bool form = kind == RLMR_JSON_OBJECT || is_null(kind, text);
     switch (depth) {
     case VALUE_DEPTH:
     case MEMBER_DEPTH:
         if (kind != RLMR_JSON_OBJECT) {
             pass_over(self, kind, depth);
         }
-        return RLMR_OK;
+        return form ? RLMR_OK
+                    : tell(self, "parallel_group_info", depth == VALUE_DEPTH ? none : whole(&self->id),
+                           "no object", err);
     case FIELD_DEPTH:
         return take_group_field(self, kind, text, err);
     default:
@@ -147,11 +185,14 @@ static rlmr_status take_groups(reader *self, rlmr_json_kind kind, rlmr_slice tex
 
 /* ---- distributed_args ---- */
 
-static int32_t size_of(rlmr_json_kind kind, rlmr_slice text) {
+static rlmr_status take_size(reader *self, rlmr_json_kind kind, rlmr_slice text, rlmr_error *err) {
     int64_t size;
     bool scalar = kind == RLMR_JSON_NUMBER || kind == RLMR_JSON_STRING;
     bool fits = scalar && rlmr_decimal_to_i64(text, &size) && size >= INT32_MIN && size <= INT32_MAX;
-    return fits ? (int32_t)size : -1;
+    *self->size = fits ? (int32_t)size : -1;
+    return fits || is_null(kind, text)
+               ? RLMR_OK
+               : tell(self, "distributed_args", rlmr_slice_of(self->size_name), "not an integer", err);
 }
 
 static void begin_args(reader *self) {
@@ -176,6 +217,7 @@ static void find_size(reader *self, rlmr_slice key) {
 #define FIND_SIZE(field, name)                                                                               \
     if (rlmr_slice_equal(key, RLMR_SLICE(name))) {                                                           \
         self->size = &self->args.field;                                                                      \
+        self->size_name = (name);                                                                            \
     }
     SIZES(FIND_SIZE)
 }
@@ -185,9 +227,12 @@ static rlmr_status take_args(reader *self, rlmr_json_kind kind, rlmr_slice text,
         begin_args(self);
         if (kind != RLMR_JSON_OBJECT) {
             pass_over(self, kind, depth);
-            return RLMR_OK;
+            return is_null(kind, text)
+                       ? RLMR_OK
+                       : tell(self, "distributed_args", (rlmr_slice){0}, "no object", err);
         }
     }
+    rlmr_status status = RLMR_OK;
     if (depth == MEMBER_DEPTH && kind == RLMR_JSON_KEY) {
         self->unwanted = rlmr_slice_equal(text, RLMR_SLICE("rank"));
         find_size(self, text);
@@ -200,9 +245,10 @@ static rlmr_status take_args(reader *self, rlmr_json_kind kind, rlmr_slice text,
         pass_over(self, kind, depth);
         return RLMR_OK;
     } else if (depth == MEMBER_DEPTH && self->size != NULL) {
-        *self->size = size_of(kind, text);
+        status = take_size(self, kind, text, err);
+        self->size = NULL;
     }
-    rlmr_status status = rlmr_json_line_add(&self->line, kind, text, err);
+    status = status == RLMR_OK ? rlmr_json_line_add(&self->line, kind, text, err) : status;
     status = status == RLMR_OK ? check_held(self, err) : status;
     return status == RLMR_OK && depth == VALUE_DEPTH && kind == RLMR_JSON_OBJECT_END ? give_args(self, err)
                                                                                      : status;
@@ -265,7 +311,7 @@ static void release(reader *self) {
 rlmr_status rlmr_metadata_read(const char *path, const rlmr_metadata_sink *sink, const rlmr_meter *meter,
                                bool *has_groups, bool *has_distribution, rlmr_error *err) {
     reader state = {.sink = sink, .passed_over = -1};
-    rlmr_status status = rlmr_json_read(path, take_file_token, &state, meter, err);
+    rlmr_status status = rlmr_json_read_located(path, take_file_token, &state, meter, &state.end, err);
     *has_groups = state.has_groups;
     *has_distribution = state.has_distribution;
     release(&state);
@@ -274,7 +320,7 @@ rlmr_status rlmr_metadata_read(const char *path, const rlmr_metadata_sink *sink,
 
 rlmr_status rlmr_metadata_parse(rlmr_slice json, rlmr_metadata_kind kind, const rlmr_metadata_sink *sink,
                                 rlmr_error *damage, rlmr_error *err) {
-    reader state = {.sink = sink, .kind = kind, .passed_over = -1};
+    reader state = {.sink = sink, .kind = kind, .passed_over = -1, .end = -1};
     rlmr_json_parser *parser;
     rlmr_error_clear(damage);
     rlmr_status status = rlmr_json_parser_open(take_token, &state, &parser, damage);

@@ -87,8 +87,9 @@ static rlmr_status on_device(void *self, rlmr_slice rank, rlmr_slice device, rlm
                : status;
 }
 
-static rlmr_metadata_sink sink_of(reading *at) {
-    return (rlmr_metadata_sink){.group = on_group, .distribution = on_distribution, .self = at};
+static rlmr_metadata_sink sink_of(reading *at, const rlmr_damage *damage) {
+    return (rlmr_metadata_sink){
+        .group = on_group, .distribution = on_distribution, .self = at, .damage = damage};
 }
 
 static rlmr_status read_text(reading *at, bool *groups, bool *distribution, rlmr_error *err) {
@@ -100,17 +101,19 @@ static rlmr_status read_text(reading *at, bool *groups, bool *distribution, rlmr
         return RLMR_OK;
     }
     rlmr_file_damage damage = rlmr_job_damage(at->job, RLMR_FILE_profiler_metadata);
-    rlmr_metadata_sink sink = sink_of(at);
+    rlmr_damage errors = rlmr_job_errors(&damage);
+    rlmr_metadata_sink sink = sink_of(at, &errors);
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     rlmr_status status =
         rlmr_metadata_read(file->path, &sink, at->job->meter, groups, distribution, &trouble);
-    return rlmr_job_keep(&damage, status, &trouble, err);
+    status = rlmr_job_keep(&damage, status, &trouble, err);
+    return status == RLMR_OK ? rlmr_file_damage_end(&damage, err) : status;
 }
 
 static rlmr_status read_db(reading *at, rlmr_profiler_db *db, bool groups, bool distribution,
                            rlmr_error *err) {
-    rlmr_metadata_sink sink = sink_of(at);
+    rlmr_metadata_sink sink = sink_of(at, &at->job->profiler_db.errors);
     bool present = false;
     rlmr_error trouble;
     rlmr_error_clear(&trouble);

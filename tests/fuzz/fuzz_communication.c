@@ -122,6 +122,7 @@ static reference count_tokens(const char *path, file_format format) {
 
 typedef struct {
     fuzz_bytes data;
+    bool metadata;
     int64_t shift; /* of offsets: the blanks before the data */
     rlmr_status status;
     uint64_t operators;
@@ -272,7 +273,11 @@ static rlmr_status on_damage(void *self, int64_t offset, bool lost, const char *
     (void)err;
     result *out = self;
     offset -= out->shift;
-    check_offset(out, offset);
+    if (out->metadata) { /* what is wrong is told when it has ended */
+        FUZZ_REQUIRE(offset > 0 && offset <= (int64_t)out->data.bytes);
+    } else {
+        check_offset(out, offset);
+    }
     FUZZ_REQUIRE(offset >= out->last_damage && reason[0] != '\0');
     out->last_damage = offset;
     out->damages++;
@@ -285,6 +290,7 @@ static rlmr_status on_damage(void *self, int64_t offset, bool lost, const char *
 static result read_file(const char *path, file_format format, fuzz_bytes data, int64_t shift,
                         uint64_t watched) {
     result out = {.data = data,
+                  .metadata = format == METADATA,
                   .shift = shift,
                   .hash = FUZZ_HASH,
                   .watched = watched,
@@ -293,8 +299,9 @@ static result read_file(const char *path, file_format format, fuzz_bytes data, i
                   .item_offset = -1,
                   .damage_hash = FUZZ_HASH};
     rlmr_communication_sink communication = {.time = on_time, .band = on_band, .link = on_link, .self = &out};
-    rlmr_metadata_sink metadata = {.group = on_group, .distribution = on_distribution, .self = &out};
     rlmr_damage damage = {.met = on_damage, .self = &out};
+    rlmr_metadata_sink metadata = {
+        .group = on_group, .distribution = on_distribution, .self = &out, .damage = &damage};
     rlmr_error err;
     rlmr_error_clear(&err);
     switch (format) {

@@ -391,6 +391,22 @@ static void test_metadata_become_facts(void) {
     capture_fixture_close(&made);
 }
 
+static void test_metadata_of_another_form_are_damage(void) {
+    capture_fixture made;
+    capture_fixture_open(&made, RLMR_ANALYSIS_STEP_TRACE);
+    put_steps(&made, "Computing\n1\n");
+    put_text(&made, RLMR_FILE_profiler_metadata, "profiler_metadata.json",
+             "{\"distributed_args\": [], \"parallel_group_info\": {\"id 1\": {\"global_ranks\": [0, -1]}}}");
+    capture_fixture_map(&made);
+    check_status(&made, RLMR_CAPTURE_PARTIAL, 0);
+    check_says(&made, "profiler_metadata.json: distributed_args: no object at byte 22");
+    check_says(&made, "2 errors in profiler_metadata.json, the last: parallel_group_info: id 1: global_ranks "
+                      "holds what is no rank at byte 82");
+    CU_ASSERT_EQUAL(made.capture.files[RLMR_FILE_profiler_metadata].state, RLMR_FILE_DAMAGED);
+    capture_fixture_check_rows(&made, RLMR_TABLE_group_declared, "group_id global_ranks", "id 1 \n");
+    capture_fixture_close(&made);
+}
+
 /* ---- Damage, and what is read ---- */
 
 static void test_a_damaged_file_costs_that_file(void) {
@@ -504,6 +520,7 @@ CU_TestInfo rlmr_tests_map_cluster[] = {
     {"links of a second operator do not count", test_links_of_a_second_operator_do_not_count},
     {"ends that are no numbers cost the link", test_ends_that_are_no_numbers_cost_the_link},
     {"reduceScatter has its own name", test_reduce_scatter_has_its_own_name},
+    {"metadata of another form are damage", test_metadata_of_another_form_are_damage},
     {"metadata become facts", test_metadata_become_facts},
     {"a damaged file costs that file", test_a_damaged_file_costs_that_file},
     {"a capture of which nothing is left has failed", test_a_capture_of_which_nothing_is_left_has_failed},

@@ -68,15 +68,27 @@ static rlmr_status note_distribution(void *context, const rlmr_distributed_args 
     return count_call(self, err);
 }
 
-/* What was given, then which keys are there: g and d. @param text out: owned by the caller */
-static rlmr_status read_slice(rlmr_slice content, int left, char **text, rlmr_error *err) {
+static rlmr_status note_damage(void *context, int64_t offset, bool lost, const char *reason,
+                               rlmr_error *err) {
+    notes *self = context;
+    CU_ASSERT_TRUE(lost);
+    (void)fprintf(self->out, "%lld %s\n", (long long)offset, reason);
+    return count_call(self, err);
+}
+
+/* What was given, then which keys are there: g and d. @param told also the damage  @param text out: owned by the caller */
+static rlmr_status read_and_note(rlmr_slice content, int left, bool told, char **text, rlmr_error *err) {
     size_t bytes = 0;
     bool has_groups = true;
     bool has_distribution = true;
     fixture file = write_fixture(content);
     notes self = {.out = open_memstream(text, &bytes), .left = left};
     CU_ASSERT_PTR_NOT_NULL_FATAL(self.out);
-    rlmr_metadata_sink sink = {.group = note_group, .distribution = note_distribution, .self = &self};
+    rlmr_damage damage = {.met = note_damage, .self = &self};
+    rlmr_metadata_sink sink = {.group = note_group,
+                               .distribution = note_distribution,
+                               .self = &self,
+                               .damage = told ? &damage : NULL};
     rlmr_error_clear(err);
     rlmr_status status = rlmr_metadata_read(file.path, &sink, NULL, &has_groups, &has_distribution, err);
     CU_ASSERT_EQUAL(err->code, status);
@@ -84,6 +96,10 @@ static rlmr_status read_slice(rlmr_slice content, int left, char **text, rlmr_er
     CU_ASSERT_EQUAL(fclose(self.out), 0);
     remove_fixture(&file);
     return status;
+}
+
+static rlmr_status read_slice(rlmr_slice content, int left, char **text, rlmr_error *err) {
+    return read_and_note(content, left, false, text, err);
 }
 
 static void check_text(const char *text, const char *wanted) {
@@ -271,6 +287,54 @@ static void test_nothing_stays_for_a_second_object(void) {
 
 /* ---- Damage ---- */
 
+static void check_told(const char *content, const char *wanted) {
+    char *text;
+    rlmr_error err;
+    CU_ASSERT_EQUAL(read_and_note(rlmr_slice_of(content), -1, true, &text, &err), RLMR_OK);
+    check_text(text, wanted);
+    free(text);
+}
+
+static void test_what_has_another_form_is_told(void) {
+    check_told("{\"parallel_group_info\": [{}], \"distributed_args\": 5}",
+               "25 parallel_group_info: no object\n51 distributed_args: no object\ngd");
+    check_told(GROUPS("\"a\": 3, \"b\": [1], \"c\": {\"group_name\": 5}"),
+               "31 parallel_group_info: a: no object\n39 parallel_group_info: b: no object\n"
+               "65 parallel_group_info: c: group_name is no text\ngroup <c><>\ng");
+    check_told(GROUPS("\"a\": {\"global_ranks\": \"0\"}, \"b\": {\"global_ranks\": [0, -1, {}]}"),
+               "51 parallel_group_info: a: global_ranks is no list\ngroup <a><>\n"
+               "87 parallel_group_info: b: global_ranks holds what is no rank\ngroup <b><>\ng");
+    check_told(ARGS("\"world_size\": {\"a\": [1]}, \"rank\": [], \"other\": [2.5]"),
+               "37 distributed_args: world_size: not an integer\n"
+               "args -1 -1 -1 -1 -1 -1 {\"world_size\": {\"a\": [1]}, \"other\": [2.5]}\nd");
+}
+
+static void test_what_is_absent_null_or_replaced_is_not_told(void) {
+    check_told("{\"parallel_group_info\": null, \"distributed_args\": null}", "gd");
+    check_told(GROUPS("\"a\": null, \"b\": {}, \"c\": {\"global_ranks\": null, \"group_name\": null}"),
+               "group <b><>\ngroup <c><>\ng");
+    check_told(GROUPS("\"a\": {\"global_ranks\": [-1], \"global_ranks\": [1], \"group_name\": 5, "
+                      "\"group_name\": \"x\"}, \"b\": {}"),
+               "group <a><x> 1\ngroup <b><>\ng");
+    check_told(ARGS("\"world_size\": null, \"data_parallel_size\": \"-3\""),
+               "args -1 -1 -3 -1 -1 -1 {\"world_size\": null, \"data_parallel_size\": \"-3\"}\nd");
+}
+
+static void test_who_is_told_of_damage_may_end_the_reading(void) {
+    static const char *const contents[] = {GROUPS("\"a\": 3"), GROUPS("\"a\": {\"global_ranks\": 1}"),
+                                           GROUPS("\"a\": {\"group_name\": 1}"),
+                                           ARGS("\"world_size\": 1.5, \"a\": 1"),
+                                           "{\"distributed_args\": 1}"};
+    for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
+        char *text;
+        rlmr_error err;
+        CU_ASSERT_EQUAL(read_and_note(rlmr_slice_of(contents[i]), 0, true, &text, &err), RLMR_E_PARSE);
+        CU_ASSERT_STRING_EQUAL(err.message, "no more of it");
+        CU_ASSERT_PTR_EQUAL(strchr(text, '\n'), strrchr(text, '\n'));
+        free(text);
+    }
+}
+
 static void test_a_file_that_is_no_object_cannot_be_parsed(void) {
     check_error("[]", RLMR_E_PARSE, "");
     check_error("\"x\"", RLMR_E_PARSE, "");
@@ -394,6 +458,9 @@ static void test_a_file_that_is_not_there_cannot_be_read(void) {
 }
 
 CU_TestInfo rlmr_tests_metadata_reader[] = {
+    {"what has another form is told", test_what_has_another_form_is_told},
+    {"what is absent, null or replaced is not told", test_what_is_absent_null_or_replaced_is_not_told},
+    {"who is told of damage may end the reading", test_who_is_told_of_damage_may_end_the_reading},
     {"groups come with name and members", test_groups_come_with_name_and_members},
     {"members may be texts", test_members_may_be_texts},
     {"a group without members has none", test_a_group_without_members_has_none},
