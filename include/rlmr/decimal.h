@@ -30,4 +30,7 @@ bool rlmr_decimal_to_double(rlmr_slice text, int exponent, double *value);
  *  bits */
 bool rlmr_decimal_to_i64(rlmr_slice text, int64_t *value);
 
+/** As rlmr_decimal_to_i64(), but an integer may be written as a float: "3.0", "3e2". */
+bool rlmr_decimal_to_whole(rlmr_slice text, int64_t *value);
+
 #endif

@@ -157,3 +157,16 @@ bool rlmr_decimal_to_i64(rlmr_slice text, int64_t *value) {
     return parse(text, &number) && !number.has_fraction && !number.has_exponent &&
            to_integer(&number, 0, value);
 }
+
+bool rlmr_decimal_to_whole(rlmr_slice text, int64_t *value) {
+    decimal number;
+    if (!parse(text, &number)) {
+        return false;
+    }
+    for (int i = number.point > 0 ? number.point : 0; i < number.count; i++) {
+        if (number.digits[i] != '0') {
+            return false;
+        }
+    }
+    return to_integer(&number, 0, value);
+}

@@ -179,7 +179,7 @@ static rlmr_status read_packages(rlmr_communication *self, const rlmr_communicat
                      ? rlmr_communication_number(self, key, "total duration", band->total_duration_ms,
                                                  &row->total_duration, err)
                      : status;
-        if (status == RLMR_OK && !rlmr_decimal_to_i64(band->count, &row->count)) {
+        if (status == RLMR_OK && !rlmr_decimal_to_whole(band->count, &row->count)) {
             row->count = -1;
             status = rlmr_communication_bad(self, key, "packet count", band->count, "not an integer", err);
         }

@@ -204,6 +204,23 @@ static void test_integers_are_plain_digits_of_64_bits(void) {
     CHECK_REFUSED(rlmr_decimal_to_i64, refused);
 }
 
+static void test_a_whole_number_may_be_written_as_a_float(void) {
+    static const accepted cases[] = {
+        {"0", 0},           {"-0.0", 0},
+        {"3", 3},           {"3.", 3},
+        {"3.000", 3},       {"-12.0", -12},
+        {"1e3", 1000},      {"1.5e1", 15},
+        {"10e-1", 1},       {"0.0003e4", 3},
+        {"0e-400", 0},      {"9223372036854775807.0", INT64_MAX},
+        {"120.00e-1", 12},
+    };
+    static const char *const refused[] = {
+        "0.5", "3.7", "1e-1", "3.0001", "10e-2", "0.00000000001", "1e19", "9223372036854775808.0", "1e400",
+    };
+    CHECK_ACCEPTED(rlmr_decimal_to_whole, cases);
+    CHECK_REFUSED(rlmr_decimal_to_whole, refused);
+}
+
 static void test_what_is_no_number_is_refused_by_all(void) {
     static const char *const refused[] = {
         "",      ".",    "+",     "-",        "+.",           "-.",       "e",
@@ -218,6 +235,7 @@ static void test_what_is_no_number_is_refused_by_all(void) {
     CHECK_REFUSED(rlmr_decimal_us_to_ns, refused);
     CHECK_REFUSED(time_us_to_ns, refused);
     CHECK_REFUSED(rlmr_decimal_to_i64, refused);
+    CHECK_REFUSED(rlmr_decimal_to_whole, refused);
     for (size_t i = 0; i < COUNT(refused); i++) {
         double value;
         CU_ASSERT_FALSE(rlmr_decimal_to_double(rlmr_slice_of(refused[i]), 0, &value));
@@ -336,6 +354,7 @@ CU_TestInfo rlmr_tests_decimal[] = {
     {"times keep to the limits of 64 bits", test_the_limits_of_64_bits},
     {"no time is the sentinel of an absent one", test_no_time_is_the_sentinel_of_an_absent_one},
     {"integers are plain digits of 64 bits", test_integers_are_plain_digits_of_64_bits},
+    {"a whole number may be written as a float", test_a_whole_number_may_be_written_as_a_float},
     {"what is no number is refused by all", test_what_is_no_number_is_refused_by_all},
     {"a NUL byte is refused, and the length is kept to",
      test_a_nul_byte_is_refused_and_the_length_is_kept_to},

@@ -163,7 +163,7 @@ static void test_packets_are_summed_by_size_and_transit_by_operator(void) {
     map_communication(
         &made, "{\"step5\": {\"collective\": {" OP(
                    "a@1", TIMES(1, 1, 1, 1, 1),
-                   BAND("HCCS", 4, 2, "{\"1\": [2, 0.5], \"0.5\": [4, 1.5]}") ", " BAND(
+                   BAND("HCCS", 4, 2, "{\"1\": [2.0, 0.5], \"0.5\": [4, 1.5]}") ", " BAND(
                        "RDMA", 0, 0, "{}")) ", " OP("b@1", TIMES(1, 1, 1, 1, 1),
                                                     BAND("HCCS", 3, 1, "{\"1.0\": [3, 1]}") ", " BAND(
                                                         "RDMA", 0, 0,
