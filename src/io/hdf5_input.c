@@ -292,10 +292,17 @@ rlmr_status rlmr_hdf5_input_read(const rlmr_hdf5_input *input, uint64_t first, s
 
 /* ---- Texts ---- */
 
-/* HDF5 takes the memory of texts from here: many references to one long text would fill any memory. */
+/* HDF5 takes the memory of texts from here: many references to one long text would fill any memory, and texts read before an
+ * error are forgotten by HDF5. */
+typedef struct piece {
+    struct piece *before;
+    char text[];
+} piece;
+
 typedef struct {
     uint64_t left;
     bool exceeded;
+    piece *last; /* of the batch that is read */
 } allowance;
 
 static void *take(size_t bytes, void *info) {
@@ -304,13 +311,28 @@ static void *take(size_t bytes, void *info) {
         texts->exceeded = true;
         return NULL;
     }
+    piece *taken = malloc(sizeof *taken + bytes);
+    if (taken == NULL) {
+        return NULL;
+    }
     texts->left -= bytes;
-    return malloc(bytes);
+    taken->before = texts->last;
+    texts->last = taken;
+    return taken->text;
 }
 
+/* All are given back together. */
 static void give_back(void *text, void *info) {
+    (void)text;
     (void)info;
-    free(text);
+}
+
+static void release_pieces(allowance *texts) {
+    while (texts->last != NULL) {
+        piece *before = texts->last->before;
+        free(texts->last);
+        texts->last = before;
+    }
 }
 
 static hid_t make_transfer(allowance *texts) {
@@ -322,7 +344,6 @@ static hid_t make_transfer(allowance *texts) {
     return transfer;
 }
 
-/* After a read that failed half way the texts that were read are there, the others NULL. */
 static rlmr_status read_batch(const rlmr_hdf5_input *input, hid_t transfer, uint64_t first, size_t count,
                               rlmr_bytes *text, size_t *starts, rlmr_error *err) {
     char *values[BATCH_TEXTS] = {NULL};
@@ -330,9 +351,6 @@ static rlmr_status read_batch(const rlmr_hdf5_input *input, hid_t transfer, uint
     for (size_t i = 0; i < count && status == RLMR_OK; i++) {
         starts[first + i] = text->bytes;
         status = append_text(values[i], text, err);
-    }
-    for (size_t i = 0; i < count; i++) {
-        free(values[i]);
     }
     return status;
 }
@@ -355,6 +373,7 @@ rlmr_status rlmr_hdf5_input_read_texts(const rlmr_hdf5_input *input, uint64_t by
         rlmr_error cause;
         rlmr_error_clear(&cause);
         status = read_batch(input, transfer, at, batch, text, *starts, &cause);
+        release_pieces(&texts);
         if (status != RLMR_OK && texts.exceeded) {
             status = rlmr_error_set(err, RLMR_E_PARSE, "its texts are longer than the file");
         } else if (status != RLMR_OK && err != NULL && err->code == RLMR_OK) {
