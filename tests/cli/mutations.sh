@@ -15,7 +15,7 @@ fi
 
 # --- All in one job -----------------------------------------------------------------------------------------
 for processes in 1 2 3; do
-    run_expecting 3 "$processes" -q -o "$work/$processes.h5" "$work/job"
+    run_expecting 3 "$processes" -q -m memory -o "$work/$processes.h5" "$work/job"
     sort "$work/stderr" >"$work/$processes.err"
     check "np $processes: same file" cmp "$work/1.h5" "$work/$processes.h5"
     check_file "np $processes: same messages" "$work/1.err" "$work/$processes.err"

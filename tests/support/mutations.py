@@ -177,7 +177,7 @@ def run(binary, arguments):
         environment = {**os.environ, "OMPI_MCA_btl": "self", "OMPI_MCA_pml": "ob1",
                        "OMPI_MCA_orte_tmpdir_base": session}
         # by a process of its own: what a process has held before it becomes another one counts as that one's
-        command = [sys.executable, "-S", MEASURE, memory.name, "timeout", "-k", "5", PATIENCE_S, binary, "-q"]
+        command = [sys.executable, "-S", MEASURE, memory.name, "timeout", "-k", "5", PATIENCE_S, binary, "-q", "-m", "memory"]
         done = subprocess.run([*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, env=environment, check=False)
         return done.returncode, done.stderr.decode("utf-8", "replace").splitlines(), int(memory.read())
