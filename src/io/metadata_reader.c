@@ -35,7 +35,7 @@ typedef struct {
     /* A group. */
     rlmr_bytes id;
     rlmr_bytes name;
-    rlmr_bytes ranks; /* of int32_t */
+    rlmr_bytes ranks;      /* of int32_t */
     const char *bad_ranks; /* why they are left out, NULL if they are not */
     bool bad_name;
     group_field field;
@@ -227,9 +227,8 @@ static rlmr_status take_args(reader *self, rlmr_json_kind kind, rlmr_slice text,
         begin_args(self);
         if (kind != RLMR_JSON_OBJECT) {
             pass_over(self, kind, depth);
-            return is_null(kind, text)
-                       ? RLMR_OK
-                       : tell(self, "distributed_args", (rlmr_slice){0}, "no object", err);
+            return is_null(kind, text) ? RLMR_OK
+                                       : tell(self, "distributed_args", (rlmr_slice){0}, "no object", err);
         }
     }
     rlmr_status status = RLMR_OK;

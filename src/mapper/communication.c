@@ -75,14 +75,15 @@ rlmr_status rlmr_communication_use(rlmr_communication *self, const rlmr_communic
 }
 
 rlmr_status rlmr_communication_repeats(rlmr_communication *self, const rlmr_communication_key *key,
-                                       const rlmr_slice *more, size_t count, bool *repeats, rlmr_error *err) {
+                                       const rlmr_communication_ids *ids, const rlmr_slice *more,
+                                       size_t count, bool *repeats, rlmr_error *err) {
+    const uint32_t names[] = {ids->type, ids->step, ids->op, ids->group};
     uint32_t id;
     uint32_t known = rlmr_symtab_count(self->seen);
     rlmr_bytes_clear(&self->key);
-    rlmr_status status = rlmr_bytes_append_u32(&self->key, key->p2p, err);
-    const rlmr_slice parts[] = {key->step, key->op, key->group};
-    for (size_t i = 0; i < 3 + count && status == RLMR_OK; i++) {
-        status = rlmr_bytes_append_slice(&self->key, i < 3 ? parts[i] : more[i - 3], err);
+    rlmr_status status = rlmr_bytes_append(&self->key, names, sizeof names, err);
+    for (size_t i = 0; i < count && status == RLMR_OK; i++) {
+        status = rlmr_bytes_append_slice(&self->key, more[i], err);
     }
     if (status == RLMR_OK) {
         status = rlmr_symtab_intern(
@@ -118,8 +119,8 @@ rlmr_status rlmr_communication_time_row(void *context, const rlmr_communication_
     bool repeats = false;
     rlmr_status status = rlmr_communication_name(self, &time->key, &ids, err);
     status = status == RLMR_OK ? rlmr_communication_use(self, &ids, -1, -1, err) : status;
-    status =
-        status == RLMR_OK ? rlmr_communication_repeats(self, &time->key, NULL, 0, &repeats, err) : status;
+    status = status == RLMR_OK ? rlmr_communication_repeats(self, &time->key, &ids, NULL, 0, &repeats, err)
+                               : status;
     self->leaves_out = repeats && self->is_text;
     if (status != RLMR_OK || repeats) {
         return status;
@@ -199,8 +200,8 @@ rlmr_status rlmr_communication_band_row(void *context, const rlmr_communication_
     }
     rlmr_status status = rlmr_communication_name(self, &band->key, &ids, err);
     status = status == RLMR_OK ? rlmr_communication_use(self, &ids, -1, -1, err) : status;
-    status =
-        status == RLMR_OK ? rlmr_communication_repeats(self, &band->key, more, 2, &repeats, err) : status;
+    status = status == RLMR_OK ? rlmr_communication_repeats(self, &band->key, &ids, more, 2, &repeats, err)
+                               : status;
     if (status != RLMR_OK || repeats) {
         return status;
     }

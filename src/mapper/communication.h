@@ -57,10 +57,12 @@ RLMR_MUST_CHECK rlmr_status rlmr_communication_use(rlmr_communication *self,
                                                    const rlmr_communication_ids *ids, int32_t src,
                                                    int32_t dst, rlmr_error *err);
 
-/** Whether the same key, with these texts behind it, has come before; if so it is noted, and the record is to be left out.
+/** Whether the same names, with these texts behind them, have come before; if so it is noted, and the record is to be left out.
+ *  By ids: a bare step may be one that is also named, and names that are no UTF-8 may be the same once they are.
  *  @return OK, E_NOMEM, E_RANGE */
 RLMR_MUST_CHECK rlmr_status rlmr_communication_repeats(rlmr_communication *self,
                                                        const rlmr_communication_key *key,
+                                                       const rlmr_communication_ids *ids,
                                                        const rlmr_slice *more, size_t count, bool *repeats,
                                                        rlmr_error *err);
 

@@ -103,8 +103,8 @@ rlmr_status rlmr_communication_link_row(void *context, const rlmr_communication_
         return rlmr_communication_bad(self, &link->key, "link from", link->src,
                                       "no number in the group, left out", err);
     }
-    status =
-        status == RLMR_OK ? rlmr_communication_repeats(self, &link->key, more, 3, &repeats, err) : status;
+    status = status == RLMR_OK ? rlmr_communication_repeats(self, &link->key, &ids, more, 3, &repeats, err)
+                               : status;
     if (status != RLMR_OK || repeats) {
         return status;
     }

@@ -239,6 +239,27 @@ static void test_a_bare_step_is_the_only_step(void) {
     check_bare_step("Computing\n1\n", " a\n Total Op Info\n");
 }
 
+static void test_an_operator_of_one_step_under_two_names_counts_once(void) {
+    capture_fixture made;
+    capture_fixture_open(&made, RLMR_ANALYSIS_COMMUNICATION_TIME);
+    put_steps(&made, "Step,Computing\n13,1\n");
+    put_communication(
+        &made, "{\"step\": {\"collective\": {" OP("a@1", TIMES(1, 1, 1, 1, 1), ) ", " OP(
+                   "\xFF@1",
+                   TIMES(2, 2, 2, 2,
+                         2), ) "}}, \"step13\": {\"collective\": {" OP("a@1",
+                                                                       TIMES(4, 4, 4, 4,
+                                                                             4), ) ", " OP("\xFE@1",
+                                                                                           TIMES(8, 8, 8, 8,
+                                                                                                 8), ) "}}}");
+    capture_fixture_map(&made);
+    check_status(&made, RLMR_CAPTURE_PARTIAL, 4);
+    check_says(&made, "communication.json: ");
+    capture_fixture_check_rows(&made, RLMR_TABLE_cluster_communication_time, "step hccl_op_name elapsed_time",
+                               "13 a 1\n13 \xEF\xBF\xBD 2\n13 Total Op Info 3\n");
+    capture_fixture_close(&made);
+}
+
 /* ---- communication_matrix ---- */
 
 #define LINK(link, transport, size, time, op)                                                                \
@@ -515,6 +536,8 @@ CU_TestInfo rlmr_tests_map_cluster[] = {
      test_packets_are_summed_by_size_and_transit_by_operator},
     {"a bad number of an operator costs itself", test_a_bad_number_of_an_operator_costs_itself},
     {"an operator counts once", test_an_operator_counts_once},
+    {"an operator of one step under two names counts once",
+     test_an_operator_of_one_step_under_two_names_counts_once},
     {"a bare step is the only step", test_a_bare_step_is_the_only_step},
     {"links, and what makes their totals, become rows", test_links_and_what_makes_their_totals_become_rows},
     {"links of a second operator do not count", test_links_of_a_second_operator_do_not_count},

@@ -321,10 +321,9 @@ static void test_what_is_absent_null_or_replaced_is_not_told(void) {
 }
 
 static void test_who_is_told_of_damage_may_end_the_reading(void) {
-    static const char *const contents[] = {GROUPS("\"a\": 3"), GROUPS("\"a\": {\"global_ranks\": 1}"),
-                                           GROUPS("\"a\": {\"group_name\": 1}"),
-                                           ARGS("\"world_size\": 1.5, \"a\": 1"),
-                                           "{\"distributed_args\": 1}"};
+    static const char *const contents[] = {
+        GROUPS("\"a\": 3"), GROUPS("\"a\": {\"global_ranks\": 1}"), GROUPS("\"a\": {\"group_name\": 1}"),
+        ARGS("\"world_size\": 1.5, \"a\": 1"), "{\"distributed_args\": 1}"};
     for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++) {
         char *text;
         rlmr_error err;
