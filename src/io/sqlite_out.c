@@ -1,7 +1,6 @@
 #include "sqlite_out.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -172,7 +171,6 @@ rlmr_status rlmr_sqlite_out_open(int descriptor, rlmr_sqlite_out *out, rlmr_erro
     out->vfs.pNext = NULL;
     out->vfs.pAppData = out;
     out->vfs.szOsFile = sizeof(open_file);
-    out->vfs.mxPathname = PATH_MAX;
     out->vfs.xOpen = layer_open;
     out->vfs.xDelete = layer_delete;
     out->vfs.xAccess = layer_access;
