@@ -72,12 +72,12 @@ static rlmr_status append(rlmr_communication *self, rlmr_cluster_communication_m
 
 /* In a text all links of an operator have its offset; of one that has come before none counts. */
 static rlmr_status begin_operator(rlmr_communication *self, const rlmr_communication_key *key,
-                                  rlmr_error *err) {
+                                  const rlmr_communication_ids *ids, rlmr_error *err) {
     if (!self->is_text || key->offset == self->operator_at) {
         return RLMR_OK;
     }
     self->operator_at = key->offset;
-    return rlmr_communication_repeats(self, key, NULL, 0, &self->leaves_out, err);
+    return rlmr_communication_repeats(self, key, ids, NULL, 0, &self->leaves_out, err);
 }
 
 rlmr_status rlmr_communication_link_row(void *context, const rlmr_communication_link *link, rlmr_error *err) {
@@ -94,7 +94,7 @@ rlmr_status rlmr_communication_link_row(void *context, const rlmr_communication_
                                                  .file_row = self->record++};
     bool good = read_ends(link, &row.src_local, &row.dst_local);
     rlmr_status status = rlmr_communication_name(self, &link->key, &ids, err);
-    status = status == RLMR_OK ? begin_operator(self, &link->key, err) : status;
+    status = status == RLMR_OK ? begin_operator(self, &link->key, &ids, err) : status;
     if (status != RLMR_OK || self->leaves_out) {
         return status;
     }
