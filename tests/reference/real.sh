@@ -11,7 +11,7 @@ cd "$work/here"
 
 # --- All of them, under every policy ------------------------------------------------------------------------
 for policy in best nearest enclosing; do
-    run_expecting 0 2 -q -o "$policy.h5" --match "$policy" "$real_data"
+    run_expecting 0 2 -q -o "$policy.h5" -m memory --match "$policy" "$real_data"
     check "all, $policy: as the reference says" \
         "$python" "$reference/check_memory.py" "$policy.h5" "$real_data" --match "$policy" --min-rows 7000
 done
