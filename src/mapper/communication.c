@@ -3,15 +3,20 @@
 #include "rlmr/decimal.h"
 #include "rlmr/sum.h"
 
+#include <stdio.h>
 #include <string.h>
 
 rlmr_status rlmr_communication_bad(rlmr_communication *self, const rlmr_communication_key *key,
                                    const char *name, rlmr_slice text, const char *reason, rlmr_error *err) {
     int shown = text.bytes > 64 ? 64 : (int)text.bytes;
     int op = key->op.bytes > 64 ? 64 : (int)key->op.bytes;
+    char place[40] = "";
+    if (key->offset >= 0) {
+        (void)snprintf(place, sizeof place, " at byte %lld", (long long)key->offset);
+    }
     self->job->capture->bad_cells++;
-    return rlmr_file_damage_met(self->damage, key->offset, err, "%.*s: %s \"%.*s\": %s", op, key->op.text,
-                                name, shown, text.text, reason);
+    return rlmr_file_damage_met(self->damage, key->offset, err, "operator \"%.*s\"%s: %s \"%.*s\": %s", op,
+                                key->op.text, place, name, shown, text.text, reason);
 }
 
 rlmr_status rlmr_communication_number(rlmr_communication *self, const rlmr_communication_key *key,
@@ -44,7 +49,7 @@ rlmr_status rlmr_communication_name(rlmr_communication *self, const rlmr_communi
     if (key->step.bytes > 0) {
         status = intern(self, key, "step", key->step, &ids->step, err);
     }
-    status = status == RLMR_OK ? intern(self, key, "operator", key->op, &ids->op, err) : status;
+    status = status == RLMR_OK ? intern(self, key, "name", key->op, &ids->op, err) : status;
     return status == RLMR_OK ? intern(self, key, "group", key->group, &ids->group, err) : status;
 }
 

@@ -37,6 +37,15 @@ static bool read_ends(const rlmr_communication_link *link, int32_t *src, int32_t
     return good;
 }
 
+static rlmr_status bad_link(rlmr_communication *self, const rlmr_communication_link *link, rlmr_error *err) {
+    char text[64];
+    int src = link->src.bytes > 24 ? 24 : (int)link->src.bytes;
+    int dst = link->dst.bytes > 24 ? 24 : (int)link->dst.bytes;
+    (void)snprintf(text, sizeof text, "%.*s-%.*s", src, link->src.text, dst, link->dst.text);
+    return rlmr_communication_bad(self, &link->key, "link", rlmr_slice_of(text),
+                                  "its ends are no numbers in the group, left out", err);
+}
+
 static rlmr_status read_row(rlmr_communication *self, const rlmr_communication_link *link,
                             rlmr_cluster_communication_matrix_row *row, rlmr_error *err) {
     const rlmr_communication_key *key = &link->key;
@@ -53,7 +62,7 @@ static rlmr_status read_row(rlmr_communication *self, const rlmr_communication_l
     status = status == RLMR_OK ? rlmr_symtab_intern_utf8(texts, link->op_name, &row->op_name, &replaced, err)
                                : status;
     return status == RLMR_OK && replaced
-               ? rlmr_communication_bad(self, key, "operator", link->op_name, "not UTF-8, or a NUL byte", err)
+               ? rlmr_communication_bad(self, key, "name", link->op_name, "not UTF-8, or a NUL byte", err)
                : status;
 }
 
@@ -100,8 +109,7 @@ rlmr_status rlmr_communication_link_row(void *context, const rlmr_communication_
     }
     status = rlmr_communication_use(self, &ids, row.src_local, row.dst_local, err);
     if (status == RLMR_OK && !good) {
-        return rlmr_communication_bad(self, &link->key, "link from", link->src,
-                                      "no number in the group, left out", err);
+        return bad_link(self, link, err);
     }
     status = status == RLMR_OK ? rlmr_communication_repeats(self, &link->key, &ids, more, 3, &repeats, err)
                                : status;

@@ -190,8 +190,9 @@ static void test_a_bad_number_of_an_operator_costs_itself(void) {
                       "{\"step5\": {\"collective\": {" OP("a@1", TIMES(true, "2.5", null, {}, 1),
                                                           BAND("HCCS", 1, 1, "{\"x\": [1.5, 1]}")) "}}}");
     check_status(&made, RLMR_CAPTURE_PARTIAL, 4);
-    check_says(&made, "communication.json: a: elapsed time \"true\": not a number");
-    check_says(&made, "4 errors in communication.json, the last: a: packet count \"1.5\": not an integer");
+    check_says(&made, "communication.json: operator \"a\" at byte 26: elapsed time \"true\": not a number");
+    check_says(&made, "4 errors in communication.json, the last: operator \"a\" at byte 321: packet count "
+                      "\"1.5\": not an integer");
     capture_fixture_check_rows(
         &made, RLMR_TABLE_cluster_communication_time,
         "hccl_op_name elapsed_time transit_time wait_time synchronization_time idle_time",
@@ -210,7 +211,8 @@ static void test_an_operator_counts_once(void) {
             BAND("RDMA", 2, 2, "{}")) "}, \"p2p\": {" OP("a@1", TIMES(3, 3, 3, 3, 3),
                                                          BAND("HCCS", 3, 3, "{}")) "}}}");
     check_status(&made, RLMR_CAPTURE_PARTIAL, 1);
-    check_says(&made, "communication.json: a: of the group \"1\": a second time, left out");
+    check_says(&made,
+               "communication.json: operator \"a\" at byte 444: of the group \"1\": a second time, left out");
     capture_fixture_check_rows(&made, RLMR_TABLE_cluster_communication_time, "type hccl_op_name elapsed_time",
                                "collective a 1\np2p a 3\ncollective Total Op Info 1\np2p Total Op Info 3\n");
     capture_fixture_check_rows(&made, RLMR_TABLE_cluster_communication_bandwidth,
@@ -341,6 +343,7 @@ static void test_ends_that_are_no_numbers_cost_the_link(void) {
                           "0-1", "HCCS", 1, 2, "") ", " LINK("0-4294967296", "HCCS", 1, 2,
                                                              "") ", " LINK("0-1.5", "HCCS", 1, 2, "") "}}}}");
     check_status(&made, RLMR_CAPTURE_PARTIAL, 3);
+    check_says(&made, "link \"x-3\": its ends are no numbers in the group, left out");
     capture_fixture_check_rows(&made, RLMR_TABLE_cluster_communication_matrix,
                                "hccl_op_name src_local dst_local", "send-total 0 1\nTotal Op Info 0 1\n");
     capture_fixture_close(&made);
