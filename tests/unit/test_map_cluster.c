@@ -329,7 +329,8 @@ static void test_links_of_a_second_operator_do_not_count(void) {
                                                                                               7, 8,
                                                                                               "") "}}}}");
     check_status(&made, RLMR_CAPTURE_PARTIAL, 1);
-    check_says(&made, "communication_matrix.json: send-total: of the group \"1\": a second time, left out");
+    check_says(&made, "communication_matrix.json: operator \"send-total\" at byte 155: of the group \"1\": "
+                      "a second time, left out");
     capture_fixture_check_rows(
         &made, RLMR_TABLE_cluster_communication_matrix, "hccl_op_name group_name dst_local transit_size",
         "send-total 1 1 1\nTotal Op Info 1 1 1\nsend-total 2 1 7\nTotal Op Info 2 1 7\n");
