@@ -98,7 +98,7 @@ MUTATIONS = [
     Mutation("a count that is 1.5", TIMES, lambda data: re.sub(rb"\[\d+, ", b"[1.5, ", data, 1), "damaged", SAME,
              'packet count "1.5": not an integer'),
     Mutation("a link without a dash", LINKS, lambda data: re.sub(rb'"\d+-\d+"', b'"07"', data, 1), "damaged", FEWER, "link"),
-    Mutation("a link from x", LINKS, lambda data: re.sub(rb'"\d+-\d+"', b'"x-1"', data, 1), "damaged", FEWER, "no number in the group"),
+    Mutation("a link from x", LINKS, lambda data: re.sub(rb'"\d+-\d+"', b'"x-1"', data, 1), "damaged", FEWER, "no numbers in the group"),
     Mutation("cut", STEPS, cut(0.9), "damaged", SAME, "the file ends inside the row"),
     Mutation("no column Computing", STEPS, replaced(b"Computing", b"Computed"), "damaged", NONE, "nothing can be read"),
     Mutation("a bad cell", STEPS, lambda data: re.sub(rb"(\n[^,]*,[^,]*,)[^,]*,", rb"\1x,", data, 1), "damaged", SAME,
