@@ -176,8 +176,15 @@ static rlmr_status find_reduces(const rlmr_communication *self, uint64_t row, rl
     if (status == RLMR_OK && id == count) {
         status = rlmr_bytes_append(all, &none, sizeof none, err);
     }
-    *at = id - 1;
+    if (status == RLMR_OK) {
+        *at = id - 1;
+    }
     return status;
+}
+
+/* NULL for a row of another kind. */
+static reduces *reduces_at(const rlmr_bytes *all, size_t at) {
+    return at == SIZE_MAX || all->data == NULL ? NULL : (reduces *)(void *)all->data + at;
 }
 
 static rlmr_status rename_op(const rlmr_communication *self, uint32_t *op, rlmr_error *err) {
@@ -198,20 +205,20 @@ rlmr_status rlmr_communication_rename(rlmr_communication *self, rlmr_error *err)
     uint64_t end = self->job->partial->tables[RLMR_TABLE_cluster_communication_matrix].rows;
     rlmr_symtab *keys = NULL;
     rlmr_bytes all = {0};
-    size_t at;
+    size_t at = SIZE_MAX;
     rlmr_status status = rlmr_symtab_open(&keys, err);
     for (uint64_t row = self->first_link; row < end && status == RLMR_OK; row++) {
         uint32_t name = *text_at(self, row, LINK_op_name);
         status = find_reduces(self, row, keys, &all, &at, err);
-        if (status == RLMR_OK && at != SIZE_MAX && name != 0) {
-            reduces *known = (reduces *)(void *)all.data + at;
+        reduces *known = reduces_at(&all, at);
+        if (status == RLMR_OK && known != NULL && name != 0) {
             known->any = true;
             known->other = known->other || !is_reduce_scatter(text_of(self, name));
         }
     }
     for (uint64_t row = self->first_link; row < end && status == RLMR_OK; row++) {
         status = find_reduces(self, row, keys, &all, &at, err);
-        const reduces *known = at == SIZE_MAX ? NULL : (const reduces *)(const void *)all.data + at;
+        const reduces *known = reduces_at(&all, at);
         if (status == RLMR_OK && known != NULL && known->any && !known->other) {
             status = rename_op(self, text_at(self, row, LINK_hccl_op_name), err);
             status = status == RLMR_OK ? rename_op(self, text_at(self, row, LINK_source_op), err) : status;
