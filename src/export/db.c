@@ -113,7 +113,8 @@ static void write_times(writing *self) {
         "\"synchronization_time\" REAL,\n  \"idle_time\" REAL,\n  "
         "\"synchronization_time_ratio\" REAL,\n  \"wait_time_ratio\" REAL\n)",
         12);
-    for (size_t i = 0; i < self->job->cluster_communication_time.count; i++) {
+    for (size_t i = self->part->cluster_communication_time.first;
+         i < self->part->cluster_communication_time.end; i++) {
         const rlmr_cluster_communication_time_row *row = &self->job->cluster_communication_time.rows[i];
         if (RLMR_EXPORT_IS_OF(self->part, row)) {
             write_time(self, row);
@@ -149,7 +150,8 @@ static void write_bands(writing *self) {
         "\"large_packet_ratio\" REAL,\n  \"package_size\" REAL,\n  \"count\" INTEGER,\n  "
         "\"total_duration\" REAL\n)",
         12);
-    for (size_t i = 0; i < self->job->cluster_communication_bandwidth.count; i++) {
+    for (size_t i = self->part->cluster_communication_bandwidth.first;
+         i < self->part->cluster_communication_bandwidth.end; i++) {
         const rlmr_cluster_communication_bandwidth_row *row =
             &self->job->cluster_communication_bandwidth.rows[i];
         if (RLMR_EXPORT_IS_OF(self->part, row)) {
@@ -201,8 +203,8 @@ static void write_links(writing *self) {
         "\"transit_time\" REAL,\n  \"bandwidth\" REAL\n)",
         10);
     const link_row *rows = self->job->cluster_communication_matrix.rows;
-    size_t count = self->job->cluster_communication_matrix.count;
-    for (size_t first = 0; first < count;) {
+    size_t count = self->part->cluster_communication_matrix.end;
+    for (size_t first = self->part->cluster_communication_matrix.first; first < count;) {
         size_t end = first + 1;
         if (is_resolved(self, &rows[first])) {
             while (end < count && is_resolved(self, &rows[end]) && is_same_link(&rows[first], &rows[end])) {
@@ -252,10 +254,12 @@ static void write_steps(writing *self) {
         15);
     const step_row *rows = self->job->cluster_step_trace_time.rows;
     bool known = false;
-    for (size_t i = 0; i < self->job->cluster_step_trace_time.count; i++) {
+    for (size_t i = self->part->cluster_step_trace_time.first; i < self->part->cluster_step_trace_time.end;
+         i++) {
         known = known || (RLMR_EXPORT_IS_OF(self->part, &rows[i]) && rows[i].dp_index >= 0);
     }
-    for (size_t i = 0; i < self->job->cluster_step_trace_time.count; i++) {
+    for (size_t i = self->part->cluster_step_trace_time.first; i < self->part->cluster_step_trace_time.end;
+         i++) {
         if (RLMR_EXPORT_IS_OF(self->part, &rows[i])) {
             write_step(self, &rows[i], known);
         }

@@ -43,7 +43,7 @@ static rlmr_status see_part(const rlmr_export_job *job, const rlmr_export_part *
                             rlmr_error *err) {
     rlmr_status status = RLMR_OK;
 #define SEE(table)                                                                                           \
-    for (size_t i = 0; i < job->table.count && status == RLMR_OK; i++) {                                     \
+    for (size_t i = part->table.first; i < part->table.end && status == RLMR_OK; i++) {                      \
         const rlmr_##table##_row *row = &job->table.rows[i];                                                 \
         if (RLMR_EXPORT_IS_OF(part, row)) {                                                                  \
             status = see(seen, row->type, row->group_name, row->rank_id, err);                               \
@@ -51,7 +51,8 @@ static rlmr_status see_part(const rlmr_export_job *job, const rlmr_export_part *
     }
     SEE(cluster_communication_time)
     SEE(cluster_communication_bandwidth)
-    for (size_t i = 0; i < job->cluster_communication_matrix.count && status == RLMR_OK; i++) {
+    for (size_t i = part->cluster_communication_matrix.first;
+         i < part->cluster_communication_matrix.end && status == RLMR_OK; i++) {
         const rlmr_cluster_communication_matrix_row *row = &job->cluster_communication_matrix.rows[i];
         if (RLMR_EXPORT_IS_OF(part, row)) {
             /* a link of a rank to itself is recorded by that rank, any other by an end of it or not */

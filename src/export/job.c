@@ -101,16 +101,42 @@ static rlmr_status collect_parts(rlmr_export_job *job, size_t *capacity, rlmr_er
     for (size_t i = 0; i < job->table.count && status == RLMR_OK; i++) {                                     \
         status = add_part(job, job->table.rows[i].role, job->table.rows[i].window, capacity, err);           \
     }
-    ADD(cluster_step_trace_time)
-    ADD(cluster_communication_time)
-    ADD(cluster_communication_bandwidth)
-    ADD(cluster_communication_matrix)
+    RLMR_EXPORT_PART_TABLES(ADD)
     for (size_t i = 0; i < job->rank_device_map.count && status == RLMR_OK; i++) {
         const rlmr_rank_device_map_row *row = &job->rank_device_map.rows[i];
         const rlmr_captures_row *capture = rlmr_export_capture(job, row->capture);
         status = add_part(job, row->role, capture == NULL ? 0 : capture->window, capacity, err);
     }
     return status;
+}
+
+/* Each row has one. */
+static rlmr_export_part *part_of(const rlmr_export_job *job, uint32_t role, int32_t window) {
+    const rlmr_export_part sought = {.role = role, .window = window};
+    size_t low = 0;
+    for (size_t high = job->parts_count; low + 1 < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_parts(&job->parts[middle], &sought, job->order) <= 0) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return &job->parts[low];
+}
+
+/* So that a part need not look at the rows of all others. */
+static void find_ranges(const rlmr_export_job *job) {
+    rlmr_export_part *part = job->parts;
+#define EXTEND(table)                                                                                        \
+    for (size_t i = 0; i < job->table.count; i++) {                                                          \
+        const rlmr_##table##_row *row = &job->table.rows[i];                                                 \
+        part = RLMR_EXPORT_IS_OF(part, row) ? part : part_of(job, row->role, row->window);                   \
+        part->table.first = part->table.end == 0 ? i : part->table.first;                                    \
+        part->table.end = i + 1;                                                                             \
+    }
+    RLMR_EXPORT_PART_TABLES(EXTEND)
+#undef EXTEND
 }
 
 static rlmr_status find_parts(rlmr_export_job *job, rlmr_error *err) {
@@ -131,6 +157,7 @@ static rlmr_status find_parts(rlmr_export_job *job, rlmr_error *err) {
         }
     }
     job->parts_count = kept + 1;
+    find_ranges(job);
     return RLMR_OK;
 }
 

@@ -22,10 +22,26 @@
         size_t count;                                                                                        \
     } table;
 
-/** The captures of one role in one window. */
+/** X(table): those whose rows have role and window. */
+#define RLMR_EXPORT_PART_TABLES(X)                                                                           \
+    X(cluster_step_trace_time)                                                                               \
+    X(cluster_communication_time)                                                                            \
+    X(cluster_communication_bandwidth)                                                                       \
+    X(cluster_communication_matrix)
+
+/** Between which rows of a table those of a part lie: first .. end - 1. */
+#define RLMR_EXPORT_RANGE(table)                                                                             \
+    struct {                                                                                                 \
+        size_t first;                                                                                        \
+        size_t end;                                                                                          \
+    } table;
+
+/** The captures of one role in one window. The rows of a part lie together in a file of rl-insight-mr; in any other, rows of
+ *  other parts may lie between them. */
 typedef struct {
     uint32_t role;
     int32_t window;
+    RLMR_EXPORT_PART_TABLES(RLMR_EXPORT_RANGE)
 } rlmr_export_part;
 
 typedef struct {

@@ -91,7 +91,7 @@ static bool has_index(const step_row *row) {
 
 bool rlmr_export_has_step_trace(const rlmr_export_job *job, const rlmr_export_part *part) {
     bool has = false;
-    for (size_t i = 0; i < job->cluster_step_trace_time.count && !has; i++) {
+    for (size_t i = part->cluster_step_trace_time.first; i < part->cluster_step_trace_time.end && !has; i++) {
         has = RLMR_EXPORT_IS_OF(part, &job->cluster_step_trace_time.rows[i]);
     }
     return has;
@@ -137,7 +137,7 @@ rlmr_status rlmr_export_write_step_trace(const rlmr_export_job *job, const rlmr_
     (void)groups;
     size_t numbers = PREPARING;
     bool indices = false;
-    for (size_t i = 0; i < job->cluster_step_trace_time.count; i++) {
+    for (size_t i = part->cluster_step_trace_time.first; i < part->cluster_step_trace_time.end; i++) {
         const step_row *row = &job->cluster_step_trace_time.rows[i];
         if (RLMR_EXPORT_IS_OF(part, row)) {
             numbers = isnan(row->preparing) ? numbers : NUMBERS;
@@ -145,7 +145,7 @@ rlmr_status rlmr_export_write_step_trace(const rlmr_export_job *job, const rlmr_
         }
     }
     put_header(numbers, indices, out);
-    for (size_t i = 0; i < job->cluster_step_trace_time.count; i++) {
+    for (size_t i = part->cluster_step_trace_time.first; i < part->cluster_step_trace_time.end; i++) {
         const step_row *row = &job->cluster_step_trace_time.rows[i];
         if (RLMR_EXPORT_IS_OF(part, row)) {
             put_row(job, row, numbers, indices, out);

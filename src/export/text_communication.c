@@ -187,7 +187,7 @@ static void put_key(const rlmr_export_item *item, rlmr_text *out) {
 bool rlmr_export_has_communication(const rlmr_export_job *job, const rlmr_export_part *part) {
     bool has = false;
 #define LOOK(table)                                                                                          \
-    for (size_t i = 0; i < job->table.count && !has; i++) {                                                  \
+    for (size_t i = part->table.first; i < part->table.end && !has; i++) {                                   \
         has = RLMR_EXPORT_IS_OF(part, &job->table.rows[i]);                                                  \
     }
     LOOK(cluster_communication_time)
@@ -197,7 +197,8 @@ bool rlmr_export_has_communication(const rlmr_export_job *job, const rlmr_export
 
 static rlmr_status add_times(rlmr_export_tree *tree, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
-    for (size_t i = 0; i < tree->job->cluster_communication_time.count && status == RLMR_OK; i++) {
+    for (size_t i = tree->part->cluster_communication_time.first;
+         i < tree->part->cluster_communication_time.end && status == RLMR_OK; i++) {
         const time_row *row = &tree->job->cluster_communication_time.rows[i];
         if (RLMR_EXPORT_IS_OF(tree->part, row)) {
             rlmr_export_item item = {.leaf = {row->rank_id, 0}, .row = i};
@@ -210,7 +211,8 @@ static rlmr_status add_times(rlmr_export_tree *tree, rlmr_error *err) {
 
 static rlmr_status add_bands(rlmr_export_tree *tree, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
-    for (size_t i = 0; i < tree->job->cluster_communication_bandwidth.count && status == RLMR_OK; i++) {
+    for (size_t i = tree->part->cluster_communication_bandwidth.first;
+         i < tree->part->cluster_communication_bandwidth.end && status == RLMR_OK; i++) {
         const band_row *row = &tree->job->cluster_communication_bandwidth.rows[i];
         if (RLMR_EXPORT_IS_OF(tree->part, row)) {
             rlmr_export_item item = {.leaf = {row->rank_id, 0},

@@ -39,7 +39,8 @@ static void put_value(const rlmr_export_tree *tree, const rlmr_export_item *item
 
 bool rlmr_export_has_matrix(const rlmr_export_job *job, const rlmr_export_part *part) {
     bool has = false;
-    for (size_t i = 0; i < job->cluster_communication_matrix.count && !has; i++) {
+    for (size_t i = part->cluster_communication_matrix.first;
+         i < part->cluster_communication_matrix.end && !has; i++) {
         has = RLMR_EXPORT_IS_OF(part, &job->cluster_communication_matrix.rows[i]);
     }
     return has;
@@ -48,7 +49,8 @@ bool rlmr_export_has_matrix(const rlmr_export_job *job, const rlmr_export_part *
 /* An operator stays though none of its links is resolved; a total does not. */
 static rlmr_status add_links(rlmr_export_tree *tree, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
-    for (size_t i = 0; i < tree->job->cluster_communication_matrix.count && status == RLMR_OK; i++) {
+    for (size_t i = tree->part->cluster_communication_matrix.first;
+         i < tree->part->cluster_communication_matrix.end && status == RLMR_OK; i++) {
         const link_row *row = &tree->job->cluster_communication_matrix.rows[i];
         bool resolved = row->src_rank >= 0 && row->dst_rank >= 0;
         if (RLMR_EXPORT_IS_OF(tree->part, row) && (resolved || row->hccl_op_name != tree->total)) {

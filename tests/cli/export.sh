@@ -121,6 +121,29 @@ rm -r "$out"
 expect_error "text: a file of memory alone" 1 "neither step trace nor communication; make it with a --mode" "$work/memory.h5" "$out" --to text
 check "text: a file of memory alone: nothing is written" test ! -e "$out"
 
+# The rows of a role and window lie together; where they do not, the same comes of them.
+"$python" - "$support" "$work" <<'PYTHON'
+import sys
+sys.path.insert(0, sys.argv[1])
+import cluster_h5 as made
+for name, mixed in ("together", False), ("mixed", True):
+    tables = made.sample(["a", "b"], 2, 0)
+    for table in made.TABLES:
+        if mixed and table.startswith("cluster_") and table != "cluster_base_info":
+            place = {}
+            for row in tables[table]:
+                part = (row["role"], row["window"])
+                place.setdefault(part, []).append(row)
+            longest = max(map(len, place.values()))
+            tables[table] = [rows[i] for i in range(longest) for rows in place.values() if i < len(rows)]
+    made.write_file(f"{sys.argv[2]}/{name}.h5", tables)
+PYTHON
+for name in together mixed; do
+    run_expecting 0 1 -q "$work/$name.h5" "$work/$name" --to text
+done
+check_text "text: four folders of rows that are mixed" 16 "$(files_of "$work/mixed" | wc -l)"
+check "text: rows of other roles and windows between those of one" diff -r "$work/together" "$work/mixed"
+
 # --- Both kinds under one group: summed in the text, apart in the database -----------------------------------
 "$python" - "$support" "$work/both.h5" <<'PYTHON'
 import sys
