@@ -9,6 +9,9 @@
 
 typedef struct rlmr_sqlite rlmr_sqlite;
 
+/** Whether no journal of another database is there, which SQLite would apply to one of the name `target`. @return OK, E_NOMEM, E_OUTPUT */
+RLMR_MUST_CHECK rlmr_status rlmr_sqlite_check(const char *target, rlmr_error *err);
+
 /** Create the file for `target`: a temporary beside it, renamed onto it by rlmr_sqlite_commit().
  *
  *  @param replace  false: an existing target is an error, now and again at the commit

@@ -42,6 +42,9 @@ rlmr_status rlmr_export_db_form(rlmr_hdf5_source *source, const rlmr_export_opti
         status = rlmr_export_files_add(&files, &job, &job.parts[part], "cluster_analysis.db", err);
     }
     status = status == RLMR_OK ? rlmr_export_files_check(&files, err) : status;
+    for (size_t part = 0; part < files.count && status == RLMR_OK; part++) {
+        status = rlmr_sqlite_check(files.paths[part], err);
+    }
     for (size_t part = 0; part < job.parts_count && status == RLMR_OK; part++) {
         status = write_part(&files, part, &job, err);
     }

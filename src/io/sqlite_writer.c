@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct rlmr_sqlite {
     rlmr_target target;
@@ -57,6 +58,26 @@ static void open_database(rlmr_sqlite *file) {
     execute(file, "BEGIN");
 }
 
+/* What another program left of the database that was here would be applied to the one that takes its name. */
+rlmr_status rlmr_sqlite_check(const char *target, rlmr_error *err) {
+    static const char *const endings[] = {"-journal", "-wal"};
+    rlmr_status status = RLMR_OK;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0] && status == RLMR_OK; i++) {
+        char *beside;
+        struct stat seen;
+        if (asprintf(&beside, "%s%s", target, endings[i]) < 0) {
+            return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %s", target);
+        }
+        if (lstat(beside, &seen) == 0 && seen.st_size > 0) {
+            status = rlmr_error_set(err, RLMR_E_OUTPUT,
+                                    "%s is of another database, and would damage this one; remove it first",
+                                    beside);
+        }
+        free(beside);
+    }
+    return status;
+}
+
 rlmr_status rlmr_sqlite_create(const char *target, bool replace, rlmr_sqlite **out, rlmr_error *err) {
     *out = NULL;
     rlmr_sqlite *file = calloc(1, sizeof *file);
@@ -64,7 +85,8 @@ rlmr_status rlmr_sqlite_create(const char *target, bool replace, rlmr_sqlite **o
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %s", target);
     }
     rlmr_error_clear(&file->error);
-    rlmr_status status = rlmr_target_open(target, replace, &file->target, err);
+    rlmr_status status = rlmr_sqlite_check(target, err);
+    status = status == RLMR_OK ? rlmr_target_open(target, replace, &file->target, err) : status;
     if (status == RLMR_OK) {
         status = rlmr_sqlite_out_open(file->target.descriptor, &file->out, err);
     }

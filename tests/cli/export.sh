@@ -256,6 +256,16 @@ rm -r "$out"
 run_expecting 0 1 -q "$work/plain.h5" "$out" --to db
 check "the same every time: database" cmp "$work/first.db" "$peer/cluster_analysis.db"
 rm -r "$out"
+for ending in journal wal; do
+    mkdir -p "$out/window1/cluster_analysis_output"
+    journal=$out/window1/cluster_analysis_output/cluster_analysis.db-$ending
+    echo old >"$journal"
+    expect_error "a database's old $ending" 1 "cluster_analysis.db-$ending is of another database" "$work/windows.h5" "$out" --to db -f
+    check_text "a database's old $ending: nothing is written" "$journal" "$(find "$out" -type f)"
+    : >"$journal"
+    run_expecting 0 1 -q "$work/windows.h5" "$out" --to db
+    rm -r "$out"
+done
 
 # --- Nothing half-written -----------------------------------------------------------------------------------
 mkdir "$out"
