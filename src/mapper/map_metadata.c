@@ -94,9 +94,9 @@ static rlmr_metadata_sink sink_of(reading *at, const rlmr_damage *damage) {
 
 static rlmr_status read_text(reading *at, bool *groups, bool *distribution, rlmr_error *err) {
     rlmr_file *file = &at->job->capture->files[RLMR_FILE_profiler_metadata];
-    *groups = false;
-    *distribution = false;
-    /* A damaged one was noted when the role was looked for. */
+    /* A damaged one was noted when the role was looked for; no database replaces it. */
+    *groups = file->state == RLMR_FILE_DAMAGED;
+    *distribution = *groups;
     if (file->state == RLMR_FILE_ABSENT || file->state == RLMR_FILE_DAMAGED) {
         return RLMR_OK;
     }

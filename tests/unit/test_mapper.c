@@ -755,6 +755,29 @@ static void check_db_rows(fixture *made) {
     CU_ASSERT_TRUE(has_text(made, 1, "call_stack_match", "none"));
 }
 
+static void check_metadata(const char *text, rlmr_file_state state, uint64_t groups) {
+    fixture made;
+    open_fixture(&made);
+    made.options.analyses[RLMR_ANALYSIS_MEMORY] = false;
+    made.options.analyses[RLMR_ANALYSIS_STEP_TRACE] = true;
+    put_db(&made, "CREATE TABLE META_DATA (name TEXT, value TEXT); INSERT INTO META_DATA VALUES "
+                  "('parallel_group_info', '{\"g\": {\"global_ranks\": [0, 1]}}'), "
+                  "('distributed_args', '{\"world_size\": 2}')");
+    put_file(&made, RLMR_FILE_profiler_metadata, "profiler_metadata.json", rlmr_slice_of(text));
+    made.capture.files[RLMR_FILE_profiler_metadata].state = state;
+    capture_fixture_map(&made);
+    CU_ASSERT_EQUAL(made.status, RLMR_OK);
+    CU_ASSERT_EQUAL(made.partial.tables[RLMR_TABLE_group_declared].rows, groups);
+    CU_ASSERT_EQUAL(made.partial.tables[RLMR_TABLE_job_distribution].rows, groups);
+    close_fixture(&made);
+}
+
+static void test_a_database_gives_the_metadata_that_the_text_lacks(void) {
+    check_metadata("{}", RLMR_FILE_READ, 1);
+    check_metadata("{\"parallel_group_info\": {}, \"distributed_args\": {}}", RLMR_FILE_READ, 0);
+    check_metadata("{\"ro", RLMR_FILE_DAMAGED, 0); /* as the search for captures leaves it */
+}
+
 static void test_a_database_gives_records_and_their_stacks(void) {
     fixture made;
     open_fixture(&made);
@@ -1006,6 +1029,8 @@ CU_TestInfo rlmr_tests_mapper[] = {
     {"captures share the tables of a process", test_captures_share_the_tables_of_a_process},
     {"nothing is read of a capture that is lost already",
      test_nothing_is_read_of_a_capture_that_is_lost_already},
+    {"a database gives the metadata that the text lacks",
+     test_a_database_gives_the_metadata_that_the_text_lacks},
     {"a database gives records and their stacks", test_a_database_gives_records_and_their_stacks},
     {"each kind of text goes before the database", test_each_kind_of_text_goes_before_the_database},
     {"a database without records has none", test_a_database_without_records_has_none},
