@@ -79,14 +79,17 @@ static rlmr_status check_format(rlmr_hdf5_source *source, rlmr_error *err) {
     rlmr_bytes format = {0};
     size_t count = 0;
     int64_t version = 0;
-    bool ours = rlmr_hdf5_input_texts(source->id, "format", 1, &format, &count, NULL) == RLMR_OK &&
-                count == 1 && strcmp((const char *)format.data, "rl-insight-mr") == 0;
+    rlmr_status status = rlmr_hdf5_input_texts(source->id, "format", 1, &format, &count, NULL);
+    bool ours = status == RLMR_OK && count == 1 && strcmp((const char *)format.data, "rl-insight-mr") == 0;
     rlmr_bytes_release(&format);
+    if (status == RLMR_E_NOMEM) {
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to read %s", source->path);
+    }
     if (!ours) {
         return rlmr_error_set(err, RLMR_E_PARSE, "%s was not made by rl-insight-mr; give a file that was",
                               source->path);
     }
-    rlmr_status status = rlmr_hdf5_input_integer(source->id, "format_version", &version, err);
+    status = rlmr_hdf5_input_integer(source->id, "format_version", &version, err);
     if (status != RLMR_OK) {
         return damaged(source, status, err);
     }
