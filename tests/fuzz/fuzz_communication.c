@@ -205,7 +205,9 @@ static rlmr_status on_link(void *self, const rlmr_communication_link *record, rl
     result *out = self;
     uint64_t hash = hash_key(out, &record->key);
     FUZZ_REQUIRE(record->src.bytes == 0 || memchr(record->src.text, '-', record->src.bytes) == NULL);
-    count_item(out, record->key.offset);
+    FUZZ_REQUIRE(record->key.offset >= out->item_offset); /* all links of an operator have its offset */
+    out->item_offset = record->key.offset;
+    out->items++;
     hash = hash_text(hash_text(hash, record->src), record->dst);
     RLMR_COMMUNICATION_LINK_FIELDS(HASH_FIELD)
     end_record(out, hash);
