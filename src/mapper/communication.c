@@ -168,7 +168,7 @@ static int64_t order_of(double number) {
     }
     int64_t bits;
     memcpy(&bits, &number, sizeof bits);
-    return bits ^ (int64_t)((uint64_t)(bits >> 63) >> 1);
+    return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
 static rlmr_status read_packages(rlmr_communication *self, const rlmr_communication_band *band,
