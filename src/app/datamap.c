@@ -238,9 +238,14 @@ static void set_windows(rlmr_datamap *map) {
     }
 }
 
+/* Of the list of all that are sorted by rank. */
+typedef struct {
+    rlmr_capture *capture;
+} ranked;
+
 static int compare_ranks(const void *left, const void *right) {
-    const rlmr_capture *a = *(const rlmr_capture *const *)left;
-    const rlmr_capture *b = *(const rlmr_capture *const *)right;
+    const rlmr_capture *a = ((const ranked *)left)->capture;
+    const rlmr_capture *b = ((const ranked *)right)->capture;
     if (a->rank_id != b->rank_id) {
         return a->rank_id < b->rank_id ? -1 : 1;
     }
@@ -250,26 +255,29 @@ static int compare_ranks(const void *left, const void *right) {
 /* A plain job whose captures lie in node0/ and node1/ is one cluster: the parents' names are roles of the job only if one rank
  * lies under two of them. A role from metadata always is. */
 static rlmr_status set_job_roles(rlmr_datamap *map, rlmr_error *err) {
-    rlmr_capture **by_rank = malloc((map->count + 1) * sizeof *by_rank);
+    ranked *by_rank = malloc((map->count + 1) * sizeof *by_rank);
     if (by_rank == NULL) {
         return no_memory(err);
     }
     size_t count = 0;
     for (size_t i = 0; i < map->count; i++) {
         if (map->captures[i].job_role == NULL) {
-            by_rank[count++] = &map->captures[i];
+            by_rank[count++].capture = &map->captures[i];
         }
     }
     qsort(by_rank, count, sizeof *by_rank, compare_ranks);
     bool several = false;
     for (size_t i = 1; i < count && !several; i++) {
-        several = by_rank[i]->rank_id >= 0 && by_rank[i]->rank_id == by_rank[i - 1]->rank_id &&
-                  strcmp(by_rank[i]->role, by_rank[i - 1]->role) != 0;
+        const rlmr_capture *before = by_rank[i - 1].capture;
+        const rlmr_capture *capture = by_rank[i].capture;
+        several = capture->rank_id >= 0 && capture->rank_id == before->rank_id &&
+                  strcmp(capture->role, before->role) != 0;
     }
     rlmr_status status = RLMR_OK;
     for (size_t i = 0; i < count && status == RLMR_OK; i++) {
-        by_rank[i]->job_role = strdup(several ? by_rank[i]->role : "");
-        status = by_rank[i]->job_role == NULL ? no_memory(err) : RLMR_OK;
+        rlmr_capture *capture = by_rank[i].capture;
+        capture->job_role = strdup(several ? capture->role : "");
+        status = capture->job_role == NULL ? no_memory(err) : RLMR_OK;
     }
     free(by_rank);
     return status;
