@@ -17,7 +17,7 @@
     X(FORCE, 'f', "force", NULL, "replace an existing output")                                               \
     X(MODE, 'm', "mode", "LIST",                                                                             \
       "all, or of memory, step_trace, communication_time,\ncommunication_matrix, summary, timeline "         \
-      "(default all);\nonly memory is built yet")                                                            \
+      "(default all);\nsummary and timeline are not built yet")                                              \
     X(RANK_LIST, 0, "rank-list", "LIST", "all, or ranks and ranges such as 0,2,8-15 (default all)")          \
     X(ROLE, 0, "role", "LIST", "all, or only these roles (default all)")                                     \
     X(MATCH, 0, "match", "POLICY",                                                                           \
