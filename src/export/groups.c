@@ -1,8 +1,6 @@
 #include "job.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { NO_RANK = -1 }; /* of a sighting that shows use alone */
 
@@ -100,17 +98,6 @@ static int compare_sightings(const void *left, const void *right, void *context)
     return names != 0 ? names : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-rlmr_status rlmr_export_rank_text(const rlmr_export_group *group, rlmr_bytes *text, rlmr_error *err) {
-    char piece[16];
-    rlmr_status status = rlmr_bytes_append(text, "(", 1, err);
-    for (size_t i = 0; i < group->ranks_count && status == RLMR_OK; i++) {
-        int bytes = sprintf(piece, "%s%d", i == 0 ? "" : ", ", group->ranks[i]);
-        status = rlmr_bytes_append(text, piece, (size_t)bytes, err);
-    }
-    const char *end = group->ranks_count == 1 ? ",)" : ")"; /* as Python writes a tuple */
-    return status == RLMR_OK ? rlmr_bytes_append(text, end, strlen(end), err) : status;
-}
-
 bool rlmr_export_next_rank(rlmr_slice rank_set, size_t *at, int64_t *rank) {
     while (*at < rank_set.bytes && (rank_set.text[*at] < '0' || rank_set.text[*at] > '9')) {
         ++*at;
@@ -169,9 +156,10 @@ static bool same_group(const sighting *a, const sighting *b) {
     return a->type == b->type && a->name == b->name;
 }
 
-static size_t end_of_group(const sightings *seen, size_t from) {
+/* Of the first `count` sightings. */
+static size_t end_of_group(const sightings *seen, size_t from, size_t count) {
     size_t end = from + 1;
-    while (end < seen->count && same_group(&seen->items[from], &seen->items[end])) {
+    while (end < count && same_group(&seen->items[from], &seen->items[end])) {
         end++;
     }
     return end;
@@ -186,10 +174,7 @@ static rlmr_status guess_all(const rlmr_export_job *job, const rlmr_export_part 
     rlmr_status status = RLMR_OK;
     size_t sorted = seen->count;
     for (size_t at = 0; at < sorted && status == RLMR_OK;) {
-        size_t end = at + 1;
-        while (end < sorted && same_group(&seen->items[at], &seen->items[end])) {
-            end++;
-        }
+        size_t end = end_of_group(seen, at, sorted);
         if (seen->items[end - 1].rank == NO_RANK) {
             sighting group = seen->items[at];
             status = guess(job, part, &group, seen, err);
@@ -252,7 +237,7 @@ static rlmr_status make_groups(const sightings *seen, rlmr_export_groups *out, r
     }
     int32_t *ranks = out->ranks;
     for (size_t at = 0; at < seen->count;) {
-        size_t end = end_of_group(seen, at);
+        size_t end = end_of_group(seen, at, seen->count);
         make_group(seen, at, end, &ranks, &out->groups[out->count++]);
         at = end;
     }

@@ -85,7 +85,8 @@ typedef struct {
     int32_t *ranks; /**< what the groups point into */
 } rlmr_export_groups;
 
-/** The groups that a part uses; if it is the only one of its role, all of the role. @param out rlmr_export_groups_release() in every case  @return OK or E_NOMEM */
+/** The groups that a part uses; if it is the only one of its role, all of the role.
+ *  @param out rlmr_export_groups_release() in every case  @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_export_groups_find(const rlmr_export_job *job, const rlmr_export_part *part,
                                                     rlmr_export_groups *out, rlmr_error *err);
 void rlmr_export_groups_release(rlmr_export_groups *groups);
@@ -93,10 +94,6 @@ void rlmr_export_groups_release(rlmr_export_groups *groups);
 /** The group of a row, or NULL. */
 const rlmr_export_group *rlmr_export_groups_get(const rlmr_export_job *job, const rlmr_export_groups *groups,
                                                 uint32_t type, uint32_t name);
-
-/** Append ranks as "(0, 1)", "(0,)", "()". @return OK or E_NOMEM */
-RLMR_MUST_CHECK rlmr_status rlmr_export_rank_text(const rlmr_export_group *group, rlmr_bytes *text,
-                                                  rlmr_error *err);
 
 /** Take the next rank from a text like "(0, 1)". @param at in and out: where to go on  @return false at the end */
 bool rlmr_export_next_rank(rlmr_slice rank_set, size_t *at, int64_t *rank);

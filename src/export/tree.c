@@ -1,6 +1,7 @@
 #include "tree.h"
 
 #include "rlmr/number_text.h"
+#include "rlmr/rank_set.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -177,7 +178,7 @@ static rlmr_status put_places(const rlmr_export_groups *groups, rlmr_bytes *text
         extent *of_place = &extents[groups->groups[i].place];
         if (of_place->end == 0) {
             of_place->start = text->bytes;
-            status = rlmr_export_rank_text(&groups->groups[i], text, err);
+            status = rlmr_ranks_print(groups->groups[i].ranks, groups->groups[i].ranks_count, text, err);
             of_place->end = text->bytes;
         }
     }

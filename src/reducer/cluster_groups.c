@@ -1,7 +1,7 @@
 #include "cluster_groups.h"
 
 #include "group_declarations.h"
-#include "rank_set.h"
+#include "rlmr/rank_set.h"
 
 #include <stdlib.h>
 

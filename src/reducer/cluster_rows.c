@@ -1,6 +1,6 @@
 /* What a map adds to the tables of a process. */
 #include "cluster_map_state.h"
-#include "rank_set.h"
+#include "rlmr/rank_set.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "cluster_stages.h"
 
 #include "disjoint_sets.h"
-#include "rank_set.h"
+#include "rlmr/rank_set.h"
 
 #include <stdlib.h>
 

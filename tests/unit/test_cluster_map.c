@@ -1,7 +1,7 @@
 #include "rlmr/cluster_map.h"
 
 #include "group_declarations.h"
-#include "rank_set.h"
+#include "rlmr/rank_set.h"
 #include "reduce.h"
 #include "rlmr/collector.h"
 

@@ -1,3 +1,4 @@
+/* layer: core */
 /** Sets of ranks as arrays of int32_t. */
 #ifndef RLMR_RANK_SET_H
 #define RLMR_RANK_SET_H

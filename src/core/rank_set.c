@@ -1,4 +1,4 @@
-#include "rank_set.h"
+#include "rlmr/rank_set.h"
 
 #include <inttypes.h>
 #include <stdio.h>
