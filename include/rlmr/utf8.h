@@ -8,6 +8,9 @@
 
 bool rlmr_utf8_is_clean(rlmr_slice text);
 
+/** The character at byte `*at` of text that is clean, or has NULs besides; moves `*at` behind it. */
+uint32_t rlmr_utf8_next(rlmr_slice text, size_t *at);
+
 /** Append the text, clean, to `out`. @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_utf8_clean(rlmr_slice text, rlmr_bytes *out, rlmr_error *err);
 

@@ -61,6 +61,16 @@ bool rlmr_utf8_is_clean(rlmr_slice text) {
     return valid_prefix(text) == text.bytes;
 }
 
+uint32_t rlmr_utf8_next(rlmr_slice text, size_t *at) {
+    uint8_t lead = (uint8_t)text.text[(*at)++];
+    int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
+    uint32_t character = more == 0 ? lead : lead & (0x3FU >> more);
+    for (; more > 0 && *at < text.bytes; more--) {
+        character = character << 6 | ((uint8_t)text.text[(*at)++] & 0x3FU);
+    }
+    return character;
+}
+
 rlmr_status rlmr_utf8_clean(rlmr_slice text, rlmr_bytes *out, rlmr_error *err) {
     size_t at = valid_prefix(text);
     rlmr_status status = rlmr_bytes_append(out, text.text, at, err);

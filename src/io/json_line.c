@@ -1,58 +1,27 @@
 #include "json_line.h"
 
+#include "json_escape.h"
 #include "rlmr/utf8.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static rlmr_status put(rlmr_bytes *line, const char *text, rlmr_error *err) {
     return rlmr_bytes_append(line, text, strlen(text), err);
 }
 
-/* The first character of clean text. @return its bytes */
-static size_t decode(rlmr_slice text, uint32_t *point) {
-    const unsigned char *at = (const unsigned char *)text.text;
-    size_t bytes = at[0] < 0x80 ? 1 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : 4;
-    *point = bytes == 1 ? at[0] : at[0] & (0x7FU >> bytes);
-    for (size_t i = 1; i < bytes; i++) {
-        *point = *point << 6 | (at[i] & 0x3FU);
-    }
-    return bytes;
-}
-
-static rlmr_status put_escape(rlmr_bytes *line, uint32_t point, rlmr_error *err) {
-    static const char plain[] = "\"\\\n\r\t\f\b";
-    static const char letter[] = "\"\\nrtfb";
-    const char *found = point != 0 && point < 0x80 ? strchr(plain, (int)point) : NULL;
-    char text[16];
-    if (found != NULL) {
-        (void)snprintf(text, sizeof text, "\\%c", letter[found - plain]);
-    } else if (point < 0x10000) {
-        (void)snprintf(text, sizeof text, "\\u%04x", (unsigned)point);
-    } else {
-        unsigned rest = (unsigned)point - 0x10000;
-        (void)snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
-    }
-    return put(line, text, err);
-}
-
-static bool is_plain(char c) {
-    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-}
-
 static rlmr_status put_clean(rlmr_bytes *line, rlmr_slice text, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     for (size_t at = 0; at < text.bytes && status == RLMR_OK;) {
         size_t end = at;
-        while (end < text.bytes && is_plain(text.text[end])) {
+        while (end < text.bytes && rlmr_json_is_plain(text.text[end])) {
             end++;
         }
         status = rlmr_bytes_append(line, text.text + at, end - at, err);
         at = end;
         if (at < text.bytes && status == RLMR_OK) {
-            uint32_t point;
-            at += decode((rlmr_slice){.text = text.text + at, .bytes = text.bytes - at}, &point);
-            status = put_escape(line, point, err);
+            char escape[RLMR_JSON_ESCAPE_BYTES];
+            size_t bytes = rlmr_json_escape(rlmr_utf8_next(text, &at), escape);
+            status = rlmr_bytes_append(line, escape, bytes, err);
         }
     }
     return status;

@@ -1,4 +1,6 @@
+#include "json_escape.h"
 #include "rlmr/number_text.h"
+#include "rlmr/utf8.h"
 #include "text_state.h"
 
 #include <inttypes.h>
@@ -34,66 +36,18 @@ void rlmr_json_close(rlmr_text *file, char bracket) {
     rlmr_text_put(file, (rlmr_slice){&bracket, 1});
 }
 
-/* The character at `at`, which moves behind it. The text is UTF-8, as all text in tables. */
-static uint32_t next_character(rlmr_slice text, size_t *at) {
-    uint8_t lead = (uint8_t)text.text[(*at)++];
-    int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
-    uint32_t character = more == 0 ? lead : lead & (0x3FU >> more);
-    for (; more > 0 && *at < text.bytes; more--) {
-        character = character << 6 | ((uint8_t)text.text[(*at)++] & 0x3FU);
-    }
-    return character;
-}
-
-static const char *short_escape(uint32_t character) {
-    switch (character) {
-    case '"':
-        return "\\\"";
-    case '\\':
-        return "\\\\";
-    case '\b':
-        return "\\b";
-    case '\f':
-        return "\\f";
-    case '\n':
-        return "\\n";
-    case '\r':
-        return "\\r";
-    case '\t':
-        return "\\t";
-    default:
-        return NULL;
-    }
-}
-
-static void put_escaped(rlmr_text *file, uint32_t character) {
-    char text[16];
-    const char *escape = short_escape(character);
-    if (escape != NULL) {
-        rlmr_text_put(file, rlmr_slice_of(escape));
-    } else if (character < 0x10000) {
-        rlmr_text_put(file, (rlmr_slice){text, (size_t)sprintf(text, "\\u%04x", character)});
-    } else {
-        uint32_t above = character - 0x10000;
-        rlmr_text_put(file, (rlmr_slice){text, (size_t)sprintf(text, "\\u%04x\\u%04x", 0xD800 + (above >> 10),
-                                                               0xDC00 + (above & 0x3FF))});
-    }
-}
-
-static bool is_plain(char c) {
-    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
-}
-
 static void put_characters(rlmr_text *file, rlmr_slice text) {
     for (size_t at = 0; at < text.bytes;) {
         size_t plain = at;
-        while (plain < text.bytes && is_plain(text.text[plain])) {
+        while (plain < text.bytes && rlmr_json_is_plain(text.text[plain])) {
             plain++;
         }
         rlmr_text_put(file, (rlmr_slice){text.text + at, plain - at});
         at = plain;
         if (at < text.bytes) {
-            put_escaped(file, next_character(text, &at));
+            char escape[RLMR_JSON_ESCAPE_BYTES];
+            size_t bytes = rlmr_json_escape(rlmr_utf8_next(text, &at), escape);
+            rlmr_text_put(file, (rlmr_slice){escape, bytes});
         }
     }
 }

@@ -1,5 +1,7 @@
 #include "group_declarations.h"
 
+#include "rlmr/utf8.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,24 +10,11 @@
 #define DECLARED_NUMBER(type, name, unit, storage, description) DECLARED_##name,
 enum { RLMR_GROUP_DECLARED(DECLARED_NUMBER) DECLARED_COLUMNS };
 
-/* The character at `*at` of valid UTF-8. */
-static uint32_t take_character(rlmr_slice text, size_t *at) {
-    uint8_t lead = (uint8_t)text.text[(*at)++];
-    uint32_t character = lead < 0x80   ? lead
-                         : lead < 0xE0 ? lead & 0x1FU
-                         : lead < 0xF0 ? lead & 0x0FU
-                                       : lead & 0x07U;
-    while (*at < text.bytes && ((uint8_t)text.text[*at] & 0xC0U) == 0x80U) {
-        character = character << 6 | ((uint8_t)text.text[(*at)++] & 0x3FU);
-    }
-    return character;
-}
-
 uint64_t rlmr_group_hash(rlmr_slice group_id) {
     uint32_t high = 0;
     uint32_t low = 0;
     for (size_t at = 0; at < group_id.bytes;) {
-        uint32_t character = take_character(group_id, &at);
+        uint32_t character = rlmr_utf8_next(group_id, &at);
         high = high * 29 + character;
         low = low * 131 + character;
     }

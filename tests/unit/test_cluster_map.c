@@ -1,9 +1,9 @@
 #include "rlmr/cluster_map.h"
 
 #include "group_declarations.h"
-#include "rlmr/rank_set.h"
 #include "reduce.h"
 #include "rlmr/collector.h"
+#include "rlmr/rank_set.h"
 
 #include <CUnit/Basic.h>
 
