@@ -23,7 +23,7 @@ owner_of() {
     case $1 in
     mpi.h) echo comm ;;
     yajl/*.h | csv.h | hdf5.h | sqlite3.h | zlib.h) echo io ;;
-    xxhash.h) echo core ;;
+    xxhash.h | immintrin.h | arm_neon.h) echo core ;;
     esac
 }
 
