@@ -13,6 +13,7 @@ packages_test=(
     python3-ijson python3-anndata python3-numpy
     clang-format-14 clang-tidy-14 cppcheck shellcheck mandoc
     clang-14 libclang-rt-14-dev llvm-14 # tests/fuzz/run.sh
+    gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user # tests/cross
     slurm-wlm munge
 )
 
