@@ -33,6 +33,13 @@ RLMR_MUST_CHECK rlmr_status rlmr_json_read(const char *path, rlmr_json_token tok
 RLMR_MUST_CHECK rlmr_status rlmr_json_read_located(const char *path, rlmr_json_token token, void *self,
                                                    const rlmr_meter *meter, int64_t *end, rlmr_error *err);
 
+/** The text that a JSON string stands for.
+ *
+ *  @param raw what stands between its quotes
+ *  @param out the text is appended to it; not checked for UTF-8; as it was on an error
+ *  @return OK, E_NOMEM, E_PARSE (no JSON string), E_LIMIT (STRING_BYTES) */
+RLMR_MUST_CHECK rlmr_status rlmr_json_string_decode(rlmr_slice raw, rlmr_bytes *out, rlmr_error *err);
+
 /** The text, or number, under a key of the object that the file holds.
  *
  *  @param numbers whether a number is taken too, as its digits

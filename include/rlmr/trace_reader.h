@@ -17,8 +17,9 @@ typedef struct {
 #define RLMR_EVENT_SLICE(field, key) rlmr_slice field;
     RLMR_EVENT_FIELDS(RLMR_EVENT_SLICE)
     RLMR_ARGS_FIELDS(RLMR_EVENT_SLICE)
-    uint64_t number; /**< position in the file, from 0 */
-    int64_t offset;  /**< of its first byte, -1 if it does not come from a text */
+    bool call_stack_escaped; /**< it is as the file has it, with backslashes: rlmr_json_string_decode() */
+    uint64_t number;         /**< position in the file, from 0 */
+    int64_t offset;          /**< of its first byte, -1 if it does not come from a text */
 } rlmr_trace_event;
 
 typedef rlmr_status (*rlmr_on_event)(void *self, const rlmr_trace_event *event, rlmr_error *err);

@@ -73,6 +73,45 @@ rlmr_status rlmr_json_read_located(const char *path, rlmr_json_token token, void
 }
 
 typedef struct {
+    rlmr_bytes *out;
+    bool ended;
+} string_decoder;
+
+static rlmr_status append_string(void *context, rlmr_json_kind kind, rlmr_slice text, int depth,
+                                 rlmr_error *err) {
+    string_decoder *self = context;
+    (void)kind;
+    (void)depth;
+    self->ended = true;
+    return rlmr_bytes_append(self->out, text.text, text.bytes, err);
+}
+
+/* Between quotes of ours; only the last one may end it. */
+static rlmr_status decode_quoted(rlmr_json_parser *parser, rlmr_slice raw, const string_decoder *self,
+                                 rlmr_error *err) {
+    rlmr_status status = rlmr_json_parser_feed(parser, RLMR_SLICE("\""), err);
+    if (status == RLMR_OK && raw.bytes > 0) {
+        status = rlmr_json_parser_feed(parser, raw, err);
+    }
+    if (status == RLMR_OK && self->ended) {
+        return rlmr_error_set(err, RLMR_E_PARSE, "a quote inside a JSON string");
+    }
+    status = status == RLMR_OK ? rlmr_json_parser_feed(parser, RLMR_SLICE("\""), err) : status;
+    return status == RLMR_OK ? rlmr_json_parser_feed(parser, (rlmr_slice){0}, err) : status;
+}
+
+rlmr_status rlmr_json_string_decode(rlmr_slice raw, rlmr_bytes *out, rlmr_error *err) {
+    rlmr_json_parser *parser;
+    string_decoder self = {.out = out};
+    size_t before = out->bytes;
+    rlmr_status status = rlmr_json_parser_open(append_string, &self, &parser, err);
+    status = status == RLMR_OK ? decode_quoted(parser, raw, &self, err) : status;
+    rlmr_json_parser_close(parser);
+    out->bytes = status == RLMR_OK ? out->bytes : before;
+    return status;
+}
+
+typedef struct {
     rlmr_slice key;
     bool numbers;
     bool wanted;  /* the key just read is the one */

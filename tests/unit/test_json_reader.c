@@ -447,6 +447,53 @@ static void test_no_scalar_is_taken_from_damage(void) {
     remove_fixture(&made);
 }
 
+/* ---- One string ---- */
+
+/* `wanted` NULL: it is no string. */
+static void check_decoded(const char *raw, const char *wanted) {
+    rlmr_bytes out = {0};
+    rlmr_error err;
+    rlmr_error_clear(&err);
+    CU_ASSERT_EQUAL_FATAL(rlmr_bytes_append(&out, "<", 1, NULL), RLMR_OK);
+    rlmr_status status = rlmr_json_string_decode(rlmr_slice_of(raw), &out, &err);
+    CU_ASSERT_EQUAL(status, wanted == NULL ? RLMR_E_PARSE : RLMR_OK);
+    CU_ASSERT_EQUAL(err.code, status);
+    CU_ASSERT_EQUAL(rlmr_bytes_append(&out, ">", 2, NULL), RLMR_OK);
+    char whole[100];
+    (void)snprintf(whole, sizeof whole, "<%s>", wanted == NULL ? "" : wanted);
+    CU_ASSERT_STRING_EQUAL((const char *)out.data, whole);
+    rlmr_bytes_release(&out);
+}
+
+static void test_a_string_is_decoded_alone(void) {
+    check_decoded("", "");
+    check_decoded("a.py(1): f", "a.py(1): f");
+    check_decoded("a;\\r\\nb", "a;\r\nb");
+    check_decoded("\\\"\\\\\\/\\u00e9\\ud83d\\ude00", "\"\\/\xC3\xA9\xF0\x9F\x98\x80");
+    check_decoded("\xFF", "\xFF");
+}
+
+static void test_what_is_no_string_is_not_decoded(void) {
+    static const char *const bad[] = {"\"",    "a\"b", "a\", \"b", "\\",     "\\q",
+                                      "\\u12", "\n",   "\" ",      "\\\\\\", "\" 1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        check_decoded(bad[i], NULL);
+    }
+}
+
+static void test_a_string_decoded_alone_has_the_limit(void) {
+    size_t bytes = RLMR_LIMIT_STRING_BYTES;
+    char *raw = malloc(bytes + 1);
+    memset(raw, 'x', bytes + 1);
+    rlmr_bytes out = {0};
+    CU_ASSERT_EQUAL(rlmr_json_string_decode((rlmr_slice){raw, bytes + 1}, &out, NULL), RLMR_E_LIMIT);
+    CU_ASSERT_EQUAL(out.bytes, 0);
+    CU_ASSERT_EQUAL(rlmr_json_string_decode((rlmr_slice){raw, bytes}, &out, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(out.bytes, bytes);
+    rlmr_bytes_release(&out);
+    free(raw);
+}
+
 CU_TestInfo rlmr_tests_json_reader[] = {
     {"tokens have kind, text and depth", test_tokens_have_kind_text_and_depth},
     {"any value may be the whole file", test_any_value_may_be_the_whole_file},
@@ -472,5 +519,8 @@ CU_TestInfo rlmr_tests_json_reader[] = {
     {"a scalar is found by its key", test_a_scalar_is_found_by_its_key},
     {"a scalar that is not there is absent", test_a_scalar_that_is_not_there_is_absent},
     {"no scalar is taken from damage", test_no_scalar_is_taken_from_damage},
+    {"a string is decoded alone", test_a_string_is_decoded_alone},
+    {"what is no string is not decoded", test_what_is_no_string_is_not_decoded},
+    {"a string decoded alone has the limit", test_a_string_decoded_alone_has_the_limit},
     CU_TEST_INFO_NULL,
 };
