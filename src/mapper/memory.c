@@ -285,7 +285,7 @@ static rlmr_status fill_in(rlmr_memory *memory, const rlmr_record *record, rlmr_
             memory->found[record->found];
         memory->capture->rows_matched += record->found != RLMR_FOUND_NONE;
     }
-    if (status == RLMR_OK && rlmr_stack_index_unclean(memory->index, record->stack)) {
+    if (status == RLMR_OK && record->unclean) {
         rlmr_slice stack = rlmr_symtab_text(texts, record->stack);
         int shown = stack.bytes > 64 ? 64 : (int)stack.bytes;
         status = rlmr_file_damage_met(

@@ -26,6 +26,8 @@ typedef struct {
     uint32_t name;   /**< id in the index's names; 0, the empty name, finds nothing */
     uint32_t stack;  /**< out: id in the index's texts, 0 if none */
     rlmr_found found;
+    bool
+        unclean; /**< out: something in the stack is not as the file has it: what is not UTF-8, and NULs, are replaced */
 } rlmr_record;
 
 /** @param names  names of the records, by which events are chosen; borrowed until close
@@ -51,8 +53,14 @@ RLMR_MUST_CHECK rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const 
 /** [least ts, greatest ts + dur] of all cpu_op events so far. @return false if there was none */
 bool rlmr_stack_index_range(const rlmr_stack_index *index, int64_t *least_ns, int64_t *greatest_ns);
 
-/** Whether something in a stack that was found is not as the file has it: what is not UTF-8, and NULs, are replaced. */
-bool rlmr_stack_index_unclean(const rlmr_stack_index *index, uint32_t stack);
+/** Append to `out` all that the index holds, for a process that reads another part of the same trace. @return OK or E_NOMEM */
+RLMR_MUST_CHECK rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index, rlmr_bytes *out,
+                                                    rlmr_error *err);
+
+/** Add what another process has encoded; its names are among the names here. What is then found does not depend on which
+ *  process has seen which event. @return OK, E_NOMEM, E_RANGE, E_LIMIT (STACKS), E_PARSE */
+RLMR_MUST_CHECK rlmr_status rlmr_stack_index_take(rlmr_stack_index *index, rlmr_slice encoded,
+                                                  rlmr_error *err);
 
 /** Find the stack of every record; call once. @param records sorted by time here  @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_stack_index_match(rlmr_stack_index *index, rlmr_record *records,

@@ -39,7 +39,8 @@ static rlmr_trace_event event_of(const event_text *event, uint64_t number) {
                               .sequence = slice_or_empty(event->sequence),
                               .forward_thread = slice_or_empty(event->forward_thread),
                               .call_stack = slice_or_empty(event->stack),
-                              .number = number};
+                              .number = number,
+                              .offset = (int64_t)number};
 }
 
 typedef struct {
@@ -564,16 +565,46 @@ static void test_a_bad_value_costs_itself_alone(void) {
 }
 
 static void test_a_stack_that_was_cleaned_is_known(void) {
-    fixture made = open_index(&(rlmr_map_options){.match = RLMR_MATCH_BEST});
-    uint32_t id;
-    CU_ASSERT_EQUAL(rlmr_symtab_intern(made.names, RLMR_SLICE("add"), &id, NULL), RLMR_OK);
+    fixture made = open_index(&(rlmr_map_options){.match = RLMR_MATCH_NEAREST});
+    rlmr_record records[] = {
+        {.time_ns = 1000}, {.time_ns = 2000, .row = 1}, {.time_ns = 3000, .row = 2}, {.row = 3}};
+    for (size_t i = 0; i < COUNT(records); i++) {
+        CU_ASSERT_EQUAL(rlmr_symtab_intern(made.names, RLMR_SLICE("add"), &records[i].name, NULL), RLMR_OK);
+    }
     CU_ASSERT_PTR_NULL(add(&made, &(event_text){OP, .name = "add", .ts = "1", .stack = "clean"}, 0).reason);
-    CU_ASSERT_PTR_NULL(add(&made, &(event_text){OP, .name = "add", .ts = "1", .stack = "\xFF"}, 1).reason);
-    CU_ASSERT_TRUE(rlmr_symtab_find(made.texts, RLMR_SLICE("clean"), &id));
-    CU_ASSERT_FALSE(rlmr_stack_index_unclean(made.index, id));
-    CU_ASSERT_TRUE(rlmr_symtab_find(made.texts, RLMR_SLICE("\xEF\xBF\xBD"), &id));
-    CU_ASSERT_TRUE(rlmr_stack_index_unclean(made.index, id));
-    CU_ASSERT_FALSE(rlmr_stack_index_unclean(made.index, 0));
+    CU_ASSERT_PTR_NULL(add(&made, &(event_text){OP, .name = "add", .ts = "2", .stack = "\xFF"}, 1).reason);
+    CU_ASSERT_PTR_NULL(add(&made, &(event_text){OP, .name = "add", .ts = "3", .stack = "clean"}, 2).reason);
+    CU_ASSERT_EQUAL(rlmr_stack_index_match(made.index, records, COUNT(records), NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(records[0].row, 3);
+    CU_ASSERT_FALSE(records[0].unclean);
+    CU_ASSERT_FALSE(records[1].unclean);
+    CU_ASSERT_TRUE(records[2].unclean);
+    CU_ASSERT_FALSE(records[3].unclean);
+    CU_ASSERT_TRUE(
+        rlmr_slice_equal(rlmr_symtab_text(made.texts, records[2].stack), RLMR_SLICE("\xEF\xBF\xBD")));
+    CU_ASSERT_EQUAL(records[1].stack, records[3].stack);
+    close_index(&made);
+}
+
+static void test_stacks_with_escapes_are_decoded_when_they_are_found(void) {
+    fixture made = open_index(&(rlmr_map_options){.match = RLMR_MATCH_NEAREST});
+    rlmr_record records[] = {{.time_ns = 1000}, {.time_ns = 2000, .row = 1}};
+    for (size_t i = 0; i < COUNT(records); i++) {
+        CU_ASSERT_EQUAL(rlmr_symtab_intern(made.names, RLMR_SLICE("add"), &records[i].name, NULL), RLMR_OK);
+    }
+    const event_text events[] = {{OP, .name = "add", .ts = "1", .stack = "a\\nb"},
+                                 {OP, .name = "add", .ts = "2", .stack = "a\\nb"}};
+    for (size_t i = 0; i < COUNT(events);
+         i++) { /* the first is JSON text, the second has a backslash and an n */
+        rlmr_trace_event given = event_of(&events[i], i);
+        rlmr_event_problem problem = {0};
+        given.call_stack_escaped = i == 0;
+        CU_ASSERT_EQUAL(rlmr_stack_index_add(made.index, &given, &problem, NULL), RLMR_OK);
+    }
+    CU_ASSERT_EQUAL(rlmr_symtab_count(made.texts), 1);
+    CU_ASSERT_EQUAL(rlmr_stack_index_match(made.index, records, COUNT(records), NULL), RLMR_OK);
+    CU_ASSERT_TRUE(rlmr_slice_equal(rlmr_symtab_text(made.texts, records[0].stack), RLMR_SLICE("a\nb")));
+    CU_ASSERT_TRUE(rlmr_slice_equal(rlmr_symtab_text(made.texts, records[1].stack), RLMR_SLICE("a\\nb")));
     close_index(&made);
 }
 
@@ -645,11 +676,15 @@ static void test_a_stack_is_stored_once_and_as_utf8(void) {
     };
     CHECK(events, NEAREST, "add", 5000, NEAREST, "caf\xEF\xBF\xBD");
     fixture made = open_index(&(rlmr_map_options){.match = RLMR_MATCH_BEST});
-    uint32_t id;
-    CU_ASSERT_EQUAL(rlmr_symtab_intern(made.names, RLMR_SLICE("add"), &id, NULL), RLMR_OK);
+    rlmr_record records[] = {{.time_ns = 1000}, {.time_ns = 2000, .row = 1}};
+    for (size_t i = 0; i < COUNT(records); i++) {
+        CU_ASSERT_EQUAL(rlmr_symtab_intern(made.names, RLMR_SLICE("add"), &records[i].name, NULL), RLMR_OK);
+    }
     for (size_t i = 0; i < COUNT(events); i++) {
         (void)add(&made, &events[i], i);
     }
+    CU_ASSERT_EQUAL(rlmr_stack_index_match(made.index, records, COUNT(records), NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(records[0].stack, records[1].stack);
     CU_ASSERT_EQUAL(rlmr_symtab_count(made.texts), 2);
     close_index(&made);
 }
@@ -908,6 +943,8 @@ CU_TestInfo rlmr_tests_stack_index[] = {
      test_an_event_that_would_count_is_lost_without_a_time},
     {"a bad value costs itself alone", test_a_bad_value_costs_itself_alone},
     {"a stack that was cleaned is known", test_a_stack_that_was_cleaned_is_known},
+    {"stacks with escapes are decoded when they are found",
+     test_stacks_with_escapes_are_decoded_when_they_are_found},
     {"a thread id beyond 64 bits is one", test_a_thread_id_beyond_64_bits_is_one},
     {"distinct stacks have a limit", test_distinct_stacks_have_a_limit},
     {"the range is that of all operators", test_the_range_is_that_of_all_operators},
