@@ -77,6 +77,33 @@ typedef rlmr_status (*rlmr_consume)(void *self, rlmr_source *sources, int count,
 RLMR_MUST_CHECK rlmr_status rlmr_comm_gather(rlmr_comm *comm, rlmr_source *local, rlmr_consume consume,
                                              void *self, rlmr_error *err);
 
+/** What a process sends and takes in an exchange. produce() puts the next block for process `to` into `block`, which is empty; no bytes
+ *  end what is sent to it. consume() gets each block that process `from` has made for this one, in order, and may take its memory
+ *  over, which leaves `block` all zero. Either may fail; after that neither is called again. */
+typedef struct {
+    rlmr_status (*produce)(void *self, int to, rlmr_bytes *block, rlmr_error *err);
+    rlmr_status (*consume)(void *self, int from, rlmr_bytes *block, rlmr_error *err);
+    void *self;
+} rlmr_exchange;
+
+/** Collective. Every process sends a stream of blocks to every process: first to itself, then in step s to the s-th behind it, while
+ *  it receives from the s-th before it. So consume() gets the streams of this process, then of the ones before it in turn, and a
+ *  process holds one block of each direction beside what consume() keeps.
+ *
+ *  A process that fails sends nothing more, and drops what it receives, so that nobody waits for it.
+ *
+ *  @return OK, the status of this process's failing callback, E_NOMEM (a block), E_COMM; not agreed */
+RLMR_MUST_CHECK rlmr_status rlmr_comm_exchange(rlmr_comm *comm, const rlmr_exchange *exchange,
+                                               rlmr_error *err);
+
+/** Collective. rlmr_comm_exchange() of one buffer for each process.
+ *
+ *  @param parts  one a process: what to send to it; each is released when it is sent
+ *  @param mine   out, one a process: cleared and filled by what that process sent to this one
+ *  @return OK, E_NOMEM, E_COMM; not agreed */
+RLMR_MUST_CHECK rlmr_status rlmr_comm_exchange_parts(rlmr_comm *comm, rlmr_bytes *parts, rlmr_bytes *mine,
+                                                     rlmr_error *err);
+
 /** Watching each other during the map phase, where processes work alone for minutes.
  *
  *  rlmr_comm_watch() is local and never waits; call it every some thousand rows or MiB. It tells process 0

@@ -28,4 +28,7 @@ static inline void rlmr_comm_complete_record(rlmr_status status, rlmr_error *err
     }
 }
 
+/** What a process sends to itself in an exchange. */
+rlmr_status rlmr_comm_exchange_alone(const rlmr_exchange *exchange, int rank, rlmr_error *err);
+
 #endif

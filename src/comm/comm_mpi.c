@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { TAG_SCATTER = 1, TAG_REQUEST, TAG_ANSWER, TAG_REPORT, TAG_RELEASE };
+enum { TAG_SCATTER = 1, TAG_REQUEST, TAG_ANSWER, TAG_EXCHANGE, TAG_REPORT, TAG_RELEASE };
 
 #define MS_NS INT64_C(1000000)
 #define EXCHANGE_NS (100 * MS_NS) /* between two looks at the network while watching */
@@ -468,6 +468,86 @@ rlmr_status rlmr_comm_gather(rlmr_comm *comm, rlmr_source *local, rlmr_consume c
     return status == RLMR_OK ? rlmr_comm_agree(comm, result, err) : status;
 }
 
+/* Exchange. A step is made of rounds, in each of which a process sends one block and receives one, while both directions last; a
+ * block of no bytes ends its direction. Who is behind never waits for who is ahead: both sides of a message are in the same round. */
+
+/* One step on one process. A direction that has ended is with MPI_PROC_NULL, where messages come and go at once. */
+typedef struct {
+    rlmr_comm *comm;
+    int to;
+    int from;
+    rlmr_bytes out;     /* the block being sent */
+    rlmr_bytes in;      /* the block being received */
+    rlmr_status status; /* of this process: callbacks and memory */
+} step;
+
+static rlmr_status swap_words(const step *at, int64_t sent, int64_t *received, rlmr_error *err) {
+    *received = 0;
+    return check(MPI_Sendrecv(&sent, 1, MPI_INT64_T, at->to, TAG_EXCHANGE, received, 1, MPI_INT64_T, at->from,
+                              TAG_EXCHANGE, at->comm->all, MPI_STATUS_IGNORE),
+                 "MPI_Sendrecv", err);
+}
+
+/* Send `out`, and receive `bytes` into `in`, or drop them if there is no room. @return OK or E_COMM */
+static rlmr_status swap_blocks(step *at, size_t bytes, rlmr_error *err) {
+    rlmr_comm *comm = at->comm;
+    bool kept = at->in.capacity >= bytes;
+    size_t longest = bytes > at->out.bytes ? bytes : at->out.bytes;
+    rlmr_status status = RLMR_OK;
+    for (size_t done = 0; status == RLMR_OK && done < longest; done += message_of(comm, longest - done)) {
+        size_t sent = done < at->out.bytes ? message_of(comm, at->out.bytes - done) : 0;
+        size_t received = done < bytes ? message_of(comm, bytes - done) : 0;
+        const uint8_t *from = sent > 0 ? at->out.data + done : NULL;
+        uint8_t *to = kept && received > 0 ? at->in.data + done : comm->dropped;
+        status =
+            check(MPI_Sendrecv(from, (int)sent, MPI_BYTE, sent > 0 ? at->to : MPI_PROC_NULL, TAG_EXCHANGE, to,
+                               (int)received, MPI_BYTE, received > 0 ? at->from : MPI_PROC_NULL, TAG_EXCHANGE,
+                               comm->all, MPI_STATUS_IGNORE),
+                  "MPI_Sendrecv", err);
+    }
+    at->in.bytes = kept ? bytes : 0;
+    return status;
+}
+
+/* One block in each direction. @return OK or E_COMM */
+static rlmr_status take_round(step *at, const rlmr_exchange *exchange, rlmr_error *err) {
+    int64_t coming = 0;
+    rlmr_bytes_clear(&at->out);
+    rlmr_bytes_clear(&at->in);
+    if (at->status == RLMR_OK && at->to != MPI_PROC_NULL) {
+        at->status = exchange->produce(exchange->self, at->to, &at->out, err);
+    }
+    if (at->status != RLMR_OK) {
+        rlmr_bytes_clear(&at->out);
+    }
+    rlmr_status status = swap_words(at, (int64_t)at->out.bytes, &coming, err);
+    if (status == RLMR_OK && at->status == RLMR_OK) {
+        at->status = rlmr_bytes_reserve(&at->in, (size_t)coming, err);
+    }
+    status = status == RLMR_OK ? swap_blocks(at, (size_t)coming, err) : status;
+    if (status == RLMR_OK && at->status == RLMR_OK && coming > 0) {
+        at->status = exchange->consume(exchange->self, at->from, &at->in, err);
+    }
+    at->to = at->out.bytes > 0 ? at->to : MPI_PROC_NULL;
+    at->from = coming > 0 ? at->from : MPI_PROC_NULL;
+    return status;
+}
+
+rlmr_status rlmr_comm_exchange(rlmr_comm *comm, const rlmr_exchange *exchange, rlmr_error *err) {
+    step at = {.comm = comm, .status = rlmr_comm_exchange_alone(exchange, comm->rank, err)};
+    rlmr_status status = RLMR_OK;
+    for (int s = 1; status == RLMR_OK && s < comm->size; s++) {
+        at.to = (comm->rank + s) % comm->size;
+        at.from = (comm->rank - s + comm->size) % comm->size;
+        while (status == RLMR_OK && (at.to != MPI_PROC_NULL || at.from != MPI_PROC_NULL)) {
+            status = take_round(&at, exchange, err);
+        }
+    }
+    rlmr_bytes_release(&at.out);
+    rlmr_bytes_release(&at.in);
+    return status == RLMR_OK ? at.status : status;
+}
+
 /* Watch */
 
 static int64_t now_ns(void) {
@@ -564,7 +644,7 @@ static rlmr_status take_reports(rlmr_comm *comm, rlmr_error *err) {
     }
 }
 
-static rlmr_status exchange(rlmr_comm *comm, int64_t bytes_done, rlmr_error *err) {
+static rlmr_status exchange_reports(rlmr_comm *comm, int64_t bytes_done, rlmr_error *err) {
     if (comm->rank == 0) {
         return take_reports(comm, err);
     }
@@ -581,7 +661,7 @@ rlmr_status rlmr_comm_watch(rlmr_comm *comm, int64_t bytes_done, int64_t *total,
     watch *w = &comm->watch;
     int64_t now = now_ns();
     if (now >= w->next_exchange_ns) {
-        rlmr_status status = exchange(comm, bytes_done, err);
+        rlmr_status status = exchange_reports(comm, bytes_done, err);
         if (status != RLMR_OK) {
             return status;
         }

@@ -76,6 +76,11 @@ rlmr_status rlmr_comm_gather(rlmr_comm *comm, rlmr_source *local, rlmr_consume c
     return rlmr_comm_agree(comm, consume(self, &source, 1, err), err);
 }
 
+rlmr_status rlmr_comm_exchange(rlmr_comm *comm, const rlmr_exchange *exchange, rlmr_error *err) {
+    (void)comm;
+    return rlmr_comm_exchange_alone(exchange, 0, err);
+}
+
 rlmr_status rlmr_comm_watch(rlmr_comm *comm, int64_t bytes_done, int64_t *total, rlmr_error *err) {
     (void)comm;
     (void)err;

@@ -12,10 +12,12 @@ rlmr_comm *rlmr_test_comm;
 size_t rlmr_test_message_bytes = RLMR_MESSAGE_BYTES_DEFAULT;
 
 extern CU_TestInfo rlmr_tests_comm[];
+extern CU_TestInfo rlmr_tests_exchange[];
 
 static CU_ErrorCode run_suites(int rank) {
     CU_SuiteInfo suites[] = {
         {"comm", NULL, NULL, NULL, NULL, rlmr_tests_comm},
+        {"exchange", NULL, NULL, NULL, NULL, rlmr_tests_exchange},
         CU_SUITE_INFO_NULL,
     };
     CU_ErrorCode code = CU_initialize_registry();

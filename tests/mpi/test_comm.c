@@ -355,6 +355,31 @@ static void test_broadcast_without_memory(void) {
     check_nothing_left_over();
 }
 
+/* The last process has no memory for the part of process 0; the others get theirs. */
+static void test_exchange_without_memory(void) {
+    if (!can_limit_memory() || processes() == 1) {
+        return;
+    }
+    rlmr_error err;
+    rlmr_error_clear(&err);
+    bool poor = rank_of_this() == processes() - 1;
+    rlmr_bytes *parts = make_parts(rank_of_this());
+    rlmr_bytes *mine = calloc((size_t)processes(), sizeof *mine);
+    if (rank_of_this() == 0) {
+        rlmr_bytes *last = &parts[processes() - 1];
+        CU_ASSERT_EQUAL(append_pattern(last, 5, TOO_LONG_BYTES - last->bytes, &err), RLMR_OK);
+    }
+    limit_memory(poor);
+    rlmr_status status = rlmr_comm_exchange_parts(rlmr_test_comm, parts, mine, &err);
+    limit_memory(false);
+    CU_ASSERT_EQUAL(status, poor ? RLMR_E_NOMEM : RLMR_OK);
+    CU_ASSERT_TRUE(poor || holds_pattern(&mine[0], rank_of_this(), part_bytes(rank_of_this())));
+    CU_ASSERT_EQUAL(rlmr_comm_agree(rlmr_test_comm, status, &err), RLMR_E_NOMEM);
+    release_parts(parts);
+    release_parts(mine);
+    check_nothing_left_over();
+}
+
 static void test_sum_of_any_length(void) {
     const size_t counts[] = {0, 1, 8, 9, 1000};
     int64_t values[1000] = {0};
@@ -925,6 +950,7 @@ CU_TestInfo rlmr_tests_comm[] = {
     {"scatter to a process without memory does not stop the others", test_scatter_without_memory},
     {"broadcast gives all the same, of any length", test_broadcast_of_any_length},
     {"broadcast to a process without memory does not stop the others", test_broadcast_without_memory},
+    {"exchange with a process without memory does not stop the others", test_exchange_without_memory},
     {"sums of any number of values are right everywhere", test_sum_of_any_length},
     {"a failure of MPI is reported with its text", test_a_failure_of_mpi},
     {"gather merges sorted runs, and replies reach their run", test_gather_merges_sorted_runs},

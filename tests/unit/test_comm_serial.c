@@ -170,6 +170,58 @@ static void note_total(void *self, int64_t total_bytes_done) {
     *(int64_t *)self = total_bytes_done;
 }
 
+/* Counts down to no bytes; what it sends comes back. */
+typedef struct {
+    int left;
+    int taken;
+    int fail_at; /* the block whose taking fails */
+} echo;
+
+static rlmr_status give_count(void *context, int to, rlmr_bytes *block, rlmr_error *err) {
+    echo *self = context;
+    CU_ASSERT_EQUAL(to, 0);
+    CU_ASSERT_EQUAL(block->bytes, 0);
+    return self->left == 0 ? RLMR_OK : rlmr_bytes_append_u32(block, (uint32_t)self->left--, err);
+}
+
+static rlmr_status take_count(void *context, int from, rlmr_bytes *block, rlmr_error *err) {
+    echo *self = context;
+    uint32_t count = 0;
+    CU_ASSERT_EQUAL(from, 0);
+    CU_ASSERT_EQUAL_FATAL(block->bytes, sizeof count);
+    memcpy(&count, block->data, sizeof count);
+    CU_ASSERT_EQUAL(count, (uint32_t)self->left + 1);
+    return self->taken++ == self->fail_at ? rlmr_error_set(err, RLMR_E_LIMIT, "full") : RLMR_OK;
+}
+
+static void test_exchange_gives_back_the_blocks(void) {
+    rlmr_comm *comm = open_comm();
+    echo self = {.left = 3, .fail_at = 3};
+    const rlmr_exchange exchange = {.produce = give_count, .consume = take_count, .self = &self};
+    CU_ASSERT_EQUAL(rlmr_comm_exchange(comm, &exchange, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(self.taken, 3);
+    self = (echo){.left = 3, .fail_at = 1};
+    CU_ASSERT_EQUAL(rlmr_comm_exchange(comm, &exchange, NULL), RLMR_E_LIMIT);
+    CU_ASSERT_EQUAL(self.taken, 2);
+    CU_ASSERT_EQUAL(self.left, 1);
+    rlmr_comm_close(comm);
+}
+
+static void test_exchange_gives_back_the_one_part(void) {
+    rlmr_comm *comm = open_comm();
+    rlmr_bytes part = {0};
+    rlmr_bytes mine = {0};
+    CU_ASSERT_EQUAL(rlmr_bytes_append(&mine, "old", 3, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_comm_exchange_parts(comm, &part, &mine, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(mine.bytes, 0);
+    CU_ASSERT_EQUAL(rlmr_bytes_append(&part, "a part", 6, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_comm_exchange_parts(comm, &part, &mine, NULL), RLMR_OK);
+    CU_ASSERT_TRUE(mine.bytes == 6 && memcmp(mine.data, "a part", 6) == 0);
+    CU_ASSERT_PTR_NULL(part.data);
+    rlmr_bytes_release(&mine);
+    rlmr_comm_close(comm);
+}
+
 static void test_the_watch_tells_its_own_progress(void) {
     rlmr_comm *comm = open_comm();
     rlmr_error err;
@@ -208,6 +260,8 @@ CU_TestInfo rlmr_tests_comm_serial[] = {
     {"sum leaves the values", test_sum_leaves_the_values},
     {"gather consumes the one run", test_gather_consumes_the_one_run},
     {"gather passes on a failure", test_gather_passes_on_a_failure},
+    {"exchange gives back the blocks", test_exchange_gives_back_the_blocks},
+    {"exchange gives back the one part", test_exchange_gives_back_the_one_part},
     {"the watch tells its own progress", test_the_watch_tells_its_own_progress},
     {"abort ends with the exit code", test_abort_ends_with_the_exit_code},
     CU_TEST_INFO_NULL,
