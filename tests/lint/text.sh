@@ -7,25 +7,28 @@ enter "$@"
 
 limit_bytes=$((512 * 1024))
 tab=$'\t'
-report() { # GREP_OPTION PATTERN MESSAGE FILE
-    local hit
-    while IFS= read -r hit; do complain "$4:$hit: $3"; done < <(grep -nI "$1" -e "$2" -- "$4" | cut -c1-120)
+report() { # GREP_OPTION PATTERN MESSAGE FILE...
+    local option=$1 pattern=$2 message=$3 hit
+    shift 3
+    while IFS= read -r hit; do complain "$hit: $message"; done < <(grep -HnI "$option" -e "$pattern" -- "$@" | cut -c1-160)
 }
 
-count=0
-while read -r file; do
-    count=$((count + 1))
-    bytes=$(stat -c %s -- "$file")
+mapfile -t files < <(project_files)
+while IFS=: read -r bytes file; do
     ((bytes <= limit_bytes)) || complain "$file: $bytes bytes, more than $limit_bytes"
-    # captures and expected results are as their tools wrote them
+done < <(stat -c %s:%n -- "${files[@]}")
+# captures and expected results are as their tools wrote them
+texts=()
+for file in "${files[@]}"; do
     case $file in
-    tests/data/* | tests/*/data/* | tests/*/fixtures/* | tests/*/corpus/* | tests/*/expected/* | *.csv | *.json) continue ;;
+    tests/data/* | tests/*/data/* | tests/*/fixtures/* | tests/*/corpus/* | tests/*/expected/* | *.csv | *.json) ;;
+    *) texts+=("$file") ;;
     esac
-    report -E '(^|[^A-Za-z0-9_.$}-])/([w]ork|[r]oot|[h]ome/[A-Za-z]|[U]sers/)' "path of a machine" "$file"
-    report -F "$tab" "tab" "$file"
-    report -E ' +$' "trailing blank" "$file"
-    report -wE 'TO[D]O|FIX[M]E|XX[X]' "unfinished" "$file"
-done < <(project_files)
+done
+report -E '(^|[^A-Za-z0-9_.$}-])/([w]ork|[r]oot|[h]ome/[A-Za-z]|[U]sers/)' "path of a machine" "${texts[@]}"
+report -F "$tab" "tab" "${texts[@]}"
+report -E ' +$' "trailing blank" "${texts[@]}"
+report -wE 'TO[D]O|FIX[M]E|XX[X]' "unfinished" "${texts[@]}"
 
 # Commands of README.md: each line of a shell block begins with a program that exists, and names existing files.
 commands=0
@@ -60,4 +63,4 @@ while IFS=: read -r file link; do
 done < <(project_files | { grep '\.md$' || true; } | xargs -r grep -HoE '\]\([^)#: ]+[)#]' | sed -E 's/:\]\(/:/; s/[)#]$//')
 
 echo "README commands checked: $commands"
-finish "$count" "files"
+finish "${#files[@]}" "files"
