@@ -18,12 +18,13 @@ declare -A may_see=(
     [export]="export cli io core"
 )
 
-# The layer that may include a library's header from its sources.
-owner_of() {
+# Sets owner: the layer that may include a library's header from its sources.
+find_owner() {
     case $1 in
-    mpi.h) echo comm ;;
-    yajl/*.h | csv.h | hdf5.h | sqlite3.h | zlib.h) echo io ;;
-    xxhash.h | immintrin.h | arm_neon.h) echo core ;;
+    mpi.h) owner='comm' ;;
+    yajl/*.h | csv.h | hdf5.h | sqlite3.h | zlib.h) owner=io ;;
+    xxhash.h | immintrin.h | arm_neon.h) owner=core ;;
+    *) owner='' ;;
     esac
 }
 
@@ -39,19 +40,19 @@ is_libc() {
     esac
 }
 
-# The layer a public header declares; a header made by CMake declares it in its template.
-layer_of_header() { # NAME, as in rlmr/NAME
-    local file=include/rlmr/$1
-    [[ -f $file ]] || file=$file.in
-    [[ ! -f $file ]] || head -n5 "$file" | sed -nE 's,^/\* layer: ([a-z]+) \*/$,\1,p' | head -n1
-}
+# The layers that public headers declare; a header made by CMake declares it in its template.
+declare -A layer_of=()
+while IFS=: read -r file line; do
+    name=${file#include/rlmr/}
+    layer_of[${name%.in}]=${layer_of[${name%.in}]:-${line:3:-3}}
+done < <(awk 'FNR > 5 { nextfile } /^\/\* [l]ayer: [a-z]+ \*\/$/ { sub(/layer: /, ""); print FILENAME ":" $0 }' include/rlmr/*)
 
 check_include() { # FILE LINE LAYER PRIVATE_DIR KIND NAME
     local file=$1 place=$1:$2 layer=$3 dir=$4 kind=$5 name=$6 owner
     # inside include/rlmr a neighbour may go without the directory
     [[ -n $dir || $kind != '"' || $name = rlmr/* ]] || name=rlmr/$name
     if [[ $name = rlmr/* ]]; then
-        owner=$(layer_of_header "${name#rlmr/}")
+        owner=${layer_of[${name#rlmr/}]:-}
         if [[ -z $owner ]]; then
             complain "$place: $name does not exist in include, or names no layer"
         elif [[ " ${may_see[$layer]} " != *" $owner "* ]]; then
@@ -61,7 +62,7 @@ check_include() { # FILE LINE LAYER PRIVATE_DIR KIND NAME
         [[ $name != */* ]] || complain "$place: \"$name\": a private header is included from its own directory"
         [[ -f $dir/$name ]] || complain "$place: \"$name\" is not beside the file"
     else
-        owner=$(owner_of "$name")
+        find_owner "$name"
         if [[ -n $owner ]]; then
             [[ $owner = "$layer" ]] || complain "$place: <$name> is for $owner only"
             [[ -n $dir || $owner = core ]] || complain "$place: <$name> must not show in a public header"
@@ -71,19 +72,11 @@ check_include() { # FILE LINE LAYER PRIVATE_DIR KIND NAME
     fi
 }
 
-includes() { # FILE: line, quote, name of each include
-    sed -nE '/^[[:blank:]]*#[[:blank:]]*include\b/{
-        =
-        s/^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*([<"])([^>"]*)[>"].*/\1 \2/p
-        t
-        s/.*/? a name made by a macro/p
-    }' "$1" | paste -d' ' - -
-}
-
 mapfile -t files < <(find src include -name '*.[ch]' -o -name '*.h.in' -o -name '*.inc' -o -name '*.def' 2>/dev/null |
     sort)
+declare -A layer_at=() dir_at=()
 for file in "${files[@]}"; do
-    dir=''
+    layer='' dir=''
     case $file in
     src/*/*)
         dir=${file%/*}
@@ -92,16 +85,26 @@ for file in "${files[@]}"; do
         ;;
     include/rlmr/*)
         name=${file#include/rlmr/}
-        layer=$(layer_of_header "${name%.in}")
+        layer=${layer_of[${name%.in}]:-}
         ;;
-    *) layer='' ;;
     esac
-    if [[ -z $layer || -z ${may_see[$layer]:-} ]]; then
+    [[ -n $layer && -n ${may_see[$layer]:-} ]] ||
         complain "$file: belongs to no layer; a public header says it in its first lines: /* layer: core */"
-        continue
-    fi
-    while read -r line kind name; do
-        check_include "$file" "$line" "$layer" "$dir" "$kind" "$name"
-    done < <(includes "$file")
+    layer_at[$file]=$layer
+    dir_at[$file]=$dir
 done
+while read -r file line kind name; do
+    [[ -z ${may_see[${layer_at[$file]:-none}]:-} ]] ||
+        check_include "$file" "$line" "${layer_at[$file]}" "${dir_at[$file]}" "$kind" "$name"
+done < <(awk '
+    /^[[:blank:]]*#[[:blank:]]*include/ {
+        text = $0
+        if (!sub(/^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*/, "", text) || text !~ /^[<"][^>"]*[>"]/) {
+            print FILENAME, FNR, "? a name made by a macro"
+            next
+        }
+        name = substr(text, 2)
+        sub(/[>"].*/, "", name)
+        print FILENAME, FNR, substr(text, 1, 1), name
+    }' "${files[@]}")
 finish ${#files[@]} "C files"

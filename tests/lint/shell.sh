@@ -5,15 +5,8 @@ set -euo pipefail
 enter "$@"
 need shellcheck
 
-files=()
-while read -r file; do
-    case $file in
-    *.sh | *.bash | *.sbatch) files+=("$file") ;;
-    *) ! head -n1 -- "$file" | grep -qaE '^#!.*\b(ba|da)?sh\b' || files+=("$file") ;;
-    esac
-done < <(project_files)
-
-for file in "${files[@]}"; do
-    shellcheck -x --source-path=. --source-path=SCRIPTDIR "$file" || complain "$file: see above"
-done
+mapfile -t all < <(project_files)
+mapfile -t files < <(awk '
+    FNR == 1 { if (FILENAME ~ /\.(sh|bash|sbatch)$/ || /^#!.*[\/ ](ba|da)?sh( |$)/) print FILENAME; nextfile }' "${all[@]}")
+shellcheck -x --source-path=. --source-path=SCRIPTDIR "${files[@]}" || complain "shellcheck: see above"
 finish ${#files[@]} "shell scripts"
