@@ -28,7 +28,7 @@ typedef struct {
     uint64_t escaped;   /**< 1 behind an odd run of backslashes; the rest are 1 or 0 by the last byte: */
     uint64_t closed;    /**< a quote that ends a string */
     uint64_t delimiter; /**< a blank, or one of `,:{}[]` */
-    uint64_t letter;    /**< the last letter of a key that is looked for */
+    uint64_t letter;    /**< the last letter of a text that is looked for */
 } rlmr_scan_carry;
 
 /* ---- The bounds of events ---- */
@@ -36,14 +36,15 @@ typedef struct {
 enum {
     RLMR_EVENT_STACK = 1,    /**< it has a string `Call stack`, maybe as a key */
     RLMR_EVENT_SEQUENCE = 2, /**< it has a string `Sequence number`, maybe as a key */
-    RLMR_EVENT_UNSURE = 4,   /**< an escape may hide one of these, or a string may be beyond the limit */
+    RLMR_EVENT_CPU_OP = 4,   /**< it has a string `cpu_op`, maybe as a value */
+    RLMR_EVENT_UNSURE = 8,   /**< an escape may hide one of these, or a string may be beyond the limit */
 };
 
 typedef struct {
     int64_t start;   /**< offset of its `{` */
     int64_t end;     /**< offset behind its `}` */
     uint64_t number; /**< from 0 */
-    unsigned flags;  /**< a sum of the above; with none of them, no reader finds these keys in it */
+    unsigned flags;  /**< a sum of the above; with none of them, no reader finds these texts in it */
 } rlmr_event_bounds;
 
 typedef rlmr_status (*rlmr_on_bounds)(void *self, const rlmr_event_bounds *event, rlmr_error *err);

@@ -22,6 +22,14 @@ void rlmr_input_close(rlmr_input *input);
  *  something else behind it; err->offset says where), or what the meter returned */
 RLMR_MUST_CHECK rlmr_status rlmr_input_read(rlmr_input *input, rlmr_slice *piece, rlmr_error *err);
 
+/** Go on at byte `offset` of the file, which is not packed; nothing that was got stays.
+ *  @return OK or E_INPUT */
+RLMR_MUST_CHECK rlmr_status rlmr_input_seek(rlmr_input *input, int64_t offset, rlmr_error *err);
+
+/** Bytes of the file when it was opened, packed or not. */
+int64_t rlmr_input_size(const rlmr_input *input);
+bool rlmr_input_is_packed(const rlmr_input *input);
+
 /** Offset in the file of the first byte of the piece read last, and of the byte behind it; in the unpacked text of a .gz
  *  file. */
 int64_t rlmr_input_offset(const rlmr_input *input);

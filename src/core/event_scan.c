@@ -6,6 +6,7 @@
 
 #define STACK "\"Call stack\""
 #define SEQUENCE "\"Sequence number\""
+#define CPU_OP "\"cpu_op\""
 
 _Static_assert(sizeof SEQUENCE - 2 <= RLMR_SCAN_TAIL_BYTES,
                "the tail holds what may precede the last byte of a key");
@@ -57,6 +58,7 @@ static void flag_event(const piece *in, size_t base, const rlmr_json_block *bloc
         size_t at = base + json_lowest(ends);
         in->scan->flags |= ends_key(in, at, STACK, sizeof STACK - 1) ? RLMR_EVENT_STACK : 0;
         in->scan->flags |= ends_key(in, at, SEQUENCE, sizeof SEQUENCE - 1) ? RLMR_EVENT_SEQUENCE : 0;
+        in->scan->flags |= ends_key(in, at, CPU_OP, sizeof CPU_OP - 1) ? RLMR_EVENT_CPU_OP : 0;
     }
 }
 

@@ -11,7 +11,7 @@ typedef struct {
     uint64_t blank;
     uint64_t mark;    /* one of ,:{}[] */
     uint64_t bracket; /* one of {}[] */
-    uint64_t letter;  /* k or r, see rlmr_json_block.key_end */
+    uint64_t letter;  /* k, p or r, see rlmr_json_block.key_end */
 } json_bytes;
 
 /** The bytes behind odd runs of backslashes. A run that begins at an even bit is odd if the bit behind it is odd, and the other

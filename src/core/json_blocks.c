@@ -41,6 +41,7 @@ static const uint8_t classes[256] = {
     ['\\'] = BACKSLASH,
     [']'] = MARK | BRACKET,
     ['k'] = LETTER,
+    ['p'] = LETTER,
     ['r'] = LETTER,
     ['{'] = MARK | BRACKET,
     ['}'] = MARK | BRACKET,

@@ -17,7 +17,7 @@ typedef struct {
     uint64_t scalar;  /* the first byte of anything else outside strings */
     uint64_t escaped; /* no backslash, and behind an odd run of them */
     uint64_t bad;     /* cannot be there, by the byte or by the one before it */
-    uint64_t key_end; /* closes a string that ends in the last letter of a key looked for */
+    uint64_t key_end; /* closes a string that ends in the last letter of a text looked for */
 } rlmr_json_block;
 
 /** The masks of `bytes` bytes, at most a batch, behind those that `carry` knows. No bit behind the

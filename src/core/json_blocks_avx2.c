@@ -57,7 +57,7 @@ PATH static inline json_bytes classify(const json_text *text) {
     bytes.backslash = backslashes(text);
     bytes.control = controls(text);
     bytes.blank = looked_up(text, _mm_setr_epi8(' ', 0, 1, 1, 1, 1, 1, 1, 1, '\t', '\n', 1, 1, '\r', 1, 1));
-    bytes.letter = looked_up(text, _mm_setr_epi8(1, 0, 'r', 1, 1, 1, 1, 1, 1, 1, 1, 'k', 1, 1, 1, 1));
+    bytes.letter = looked_up(text, _mm_setr_epi8('p', 0, 'r', 1, 1, 1, 1, 1, 1, 1, 1, 'k', 1, 1, 1, 1));
     bytes.mark = looked_up(&braced, _mm_setr_epi8(1, 0, 1, 1, 1, 1, 1, 1, 1, 1, ':', '{', ',', '}', 1, 1)) &
                  ~bytes.control;
     /* Of the marks only brackets have bit 6. */

@@ -63,7 +63,7 @@ static inline uint64_t controls(const json_text *text) {
 /* In the tables, 1 stands where no byte is meant: it is not looked up there, and what is there, 0, is not 1. */
 static inline json_bytes classify(const json_text *text) {
     const uint8x16_t blanks = {' ', 0, 1, 1, 1, 1, 1, 1, 1, '\t', '\n', 1, 1, '\r', 1, 1};
-    const uint8x16_t letters = {1, 0, 'r', 1, 1, 1, 1, 1, 1, 1, 1, 'k', 1, 1, 1, 1};
+    const uint8x16_t letters = {'p', 0, 'r', 1, 1, 1, 1, 1, 1, 1, 1, 'k', 1, 1, 1, 1};
     const uint8x16_t marks = {1, 0, 1, 1, 1, 1, 1, 1, 1, 1, ':', '{', ',', '}', 1, 1};
     json_text braced;
     json_text bit6;

@@ -256,6 +256,31 @@ rlmr_status rlmr_input_read(rlmr_input *input, rlmr_slice *piece, rlmr_error *er
                : input->meter->advance(input->meter->self, (size_t)(input->taken - before), err);
 }
 
+rlmr_status rlmr_input_seek(rlmr_input *input, int64_t offset, rlmr_error *err) {
+    if (input->unpack != NULL) {
+        return rlmr_error_set(err, RLMR_E_INPUT, "a packed file cannot be read from byte %lld on",
+                              (long long)offset);
+    }
+    if (lseek(input->fd, (off_t)offset, SEEK_SET) != (off_t)offset) {
+        return rlmr_error_set_errno(err, RLMR_E_INPUT, errno, "cannot be read from byte %lld on",
+                                    (long long)offset);
+    }
+    input->taken = offset;
+    input->start = offset;
+    input->keep = offset;
+    input->bytes = 0;
+    input->piece = 0;
+    return RLMR_OK;
+}
+
+int64_t rlmr_input_size(const rlmr_input *input) {
+    return input->size;
+}
+
+bool rlmr_input_is_packed(const rlmr_input *input) {
+    return input->unpack != NULL;
+}
+
 int64_t rlmr_input_offset(const rlmr_input *input) {
     return input->start + (int64_t)input->piece;
 }

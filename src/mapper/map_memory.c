@@ -57,8 +57,9 @@ static rlmr_status read_text_trace(reading *at, uint64_t *events, rlmr_error *er
     rlmr_error_clear(&trouble);
     damage.events = true;
     at->events_damage = &damage;
-    rlmr_status status = rlmr_trace_read(at->job->capture->files[RLMR_FILE_trace_view].path, on_event, at,
-                                         &errors, at->job->meter, events, &trouble);
+    rlmr_status status =
+        rlmr_trace_read(at->job->capture->files[RLMR_FILE_trace_view].path, at->job->options->strict,
+                        on_event, at, &errors, at->job->meter, events, &trouble);
     status = rlmr_job_keep(&damage, status, &trouble, err);
     status = status == RLMR_OK ? rlmr_memory_finish(at->memory, &damage, err) : status;
     at->events_damage = NULL;

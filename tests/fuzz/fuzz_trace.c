@@ -1,5 +1,6 @@
 /** rlmr_trace_read() over the input as a file: whole, in short reads, packed, and with the end of a piece inside it. What it
- *  gives is compared with the tokens of rlmr_json_read(), which knows nothing of events and stops at the first error. */
+ *  gives when it is strict is compared with the tokens of rlmr_json_read(), which knows nothing of events and stops at the first
+ *  error; what it gives else, with that. */
 #include "fuzz.h"
 #include "fuzz_file.h"
 #include "rlmr/json_reader.h"
@@ -86,28 +87,42 @@ typedef struct {
     size_t bytes;
     int64_t shift; /* of offsets: the blanks before the data */
     const reference *expected;
-    uint64_t events;
+    bool strict;
+    uint64_t events;       /* up to the last one given */
+    uint64_t wanted;       /* hash of the events that matching can use */
+    uint64_t wanted_early; /* the same, of those before the byte `early` */
+    int64_t early;
     uint64_t names;        /* hash of the names */
     uint64_t names_before; /* the same, of as many events as the reference has */
     int64_t last_offset;
     uint64_t damages;
+    int64_t first_damage;
     int64_t last_damage;
-    uint64_t hash; /* of all that was told */
+    uint64_t damage_hash;
+    uint64_t total; /* as counted */
+    uint64_t hash;  /* of all that was told */
 } result;
 
 static rlmr_status on_event(void *self, const rlmr_trace_event *event, rlmr_error *err) {
     (void)err;
     result *out = self;
     int64_t offset = event->offset - out->shift;
-    FUZZ_REQUIRE(event->number == out->events++);
+    FUZZ_REQUIRE(out->strict ? event->number == out->events : event->number >= out->events);
+    out->events = event->number + 1;
     FUZZ_REQUIRE(offset > out->last_offset && offset < (int64_t)out->bytes && out->data[offset] == '{');
     out->last_offset = offset;
-    out->hash = fuzz_hash(out->hash, &offset, sizeof offset);
+    uint64_t hash = fuzz_hash(FUZZ_HASH, &offset, sizeof offset);
 #define HASH_FIELD(field, key)                                                                               \
-    FUZZ_REQUIRE(event->field.text != NULL);                                                                 \
-    out->hash = hash_text(out->hash, event->field);
+    FUZZ_REQUIRE(event->field.text != NULL || event->field.bytes == 0);                                      \
+    hash = hash_text(hash, event->field);
     RLMR_EVENT_FIELDS(HASH_FIELD)
     RLMR_ARGS_FIELDS(HASH_FIELD)
+    out->hash = fuzz_hash(out->hash, &hash, sizeof hash);
+    if (event->call_stack.bytes > 0 || event->sequence.bytes > 0 ||
+        rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op"))) {
+        out->wanted = fuzz_hash(out->wanted, &hash, sizeof hash);
+        out->wanted_early = offset < out->early ? out->wanted : out->wanted_early;
+    }
     uint64_t name = hash_text(FUZZ_HASH, event->name);
     out->names = fuzz_hash(out->names, &name, sizeof name);
     if (out->events == out->expected->events) {
@@ -123,32 +138,47 @@ static rlmr_status on_damage(void *self, int64_t offset, bool lost, const char *
     FUZZ_REQUIRE(offset >= -1 && offset <= (int64_t)out->bytes);
     FUZZ_REQUIRE(offset < 0 || offset >= out->last_damage);
     FUZZ_REQUIRE(reason[0] != '\0' && strstr(reason, "/proc/") == NULL);
+    out->first_damage = out->damages == 0 ? offset : out->first_damage;
     out->last_damage = offset;
     out->damages++;
-    out->hash = fuzz_hash(out->hash, &offset, sizeof offset);
-    out->hash = fuzz_hash(out->hash, &lost, sizeof lost);
-    out->hash = hash_text(out->hash, rlmr_slice_of(reason));
+    out->damage_hash = fuzz_hash(out->damage_hash, &offset, sizeof offset);
+    out->damage_hash = fuzz_hash(out->damage_hash, &lost, sizeof lost);
+    out->damage_hash = hash_text(out->damage_hash, rlmr_slice_of(reason));
     return RLMR_OK;
 }
 
-static result read_events(const char *path, fuzz_bytes input, int64_t shift, const reference *expected) {
-    result out = {.data = input.data,
-                  .bytes = input.bytes,
+/* The input, as a file in one form or another. */
+typedef struct {
+    fuzz_bytes input;
+    const reference *expected;
+    bool strict;
+    int64_t early;
+} subject;
+
+static result read_events(const char *path, const subject *of, int64_t shift) {
+    result out = {.data = of->input.data,
+                  .bytes = of->input.bytes,
                   .shift = shift,
-                  .expected = expected,
+                  .expected = of->expected,
+                  .strict = of->strict,
+                  .early = of->early,
                   .names = FUZZ_HASH,
                   .names_before = FUZZ_HASH,
+                  .wanted = FUZZ_HASH,
+                  .wanted_early = FUZZ_HASH,
+                  .damage_hash = FUZZ_HASH,
                   .last_offset = -1,
                   .hash = FUZZ_HASH};
     rlmr_damage damage = {.met = on_damage, .self = &out};
-    uint64_t events = 0;
-    FUZZ_REQUIRE(rlmr_trace_read(path, on_event, &out, &damage, NULL, &events, NULL) == RLMR_OK);
-    FUZZ_REQUIRE(events == out.events);
+    FUZZ_REQUIRE(rlmr_trace_read(path, of->strict, on_event, &out, &damage, NULL, &out.total, NULL) ==
+                 RLMR_OK);
+    FUZZ_REQUIRE(of->strict ? out.total == out.events : out.total >= out.events);
     return out;
 }
 
 static void require_same(const result *a, const result *b) {
-    FUZZ_REQUIRE(a->events == b->events && a->damages == b->damages && a->hash == b->hash);
+    FUZZ_REQUIRE(a->total == b->total && a->damages == b->damages && a->hash == b->hash &&
+                 a->damage_hash == b->damage_hash);
 }
 
 /* Nothing is lost in silence, and nothing before the first error at all. */
@@ -159,33 +189,54 @@ static void check_against(const result *out, const reference *expected) {
     FUZZ_REQUIRE(expected->status != RLMR_OK || out->events == expected->events);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    fuzz_bytes input = {.data = data, .bytes = size};
-    uint64_t hash = fuzz_hash(FUZZ_HASH, data, size);
-    fuzz_file file = fuzz_file_open(data, size);
-    reference expected = read_tokens(file.path);
-    result whole = read_events(file.path, input, 0, &expected);
-    check_against(&whole, &expected);
+/* What is not strict may miss errors, those in events that nobody wants; before them, and without them, it is the same. */
+static void check_against_strict(const result *out, const result *strict, const result *early) {
+    FUZZ_REQUIRE(early->wanted_early == out->wanted_early);
+    if (strict->damages == 0 || out->damage_hash == strict->damage_hash) {
+        FUZZ_REQUIRE(out->damages == strict->damages && out->total == strict->total &&
+                     out->wanted == strict->wanted);
+    } else {
+        FUZZ_REQUIRE(out->damages == 0 || out->first_damage > strict->first_damage);
+    }
+}
 
+/* The same in every form. */
+static result read_forms(const fuzz_file *file, const subject *of, uint64_t hash) {
+    result whole = read_events(file->path, of, 0);
     if (fuzz_wants(0, hash)) {
         fuzz_file_limit_reads(1 + hash % 7);
-        result pieces = read_events(file.path, input, 0, &expected);
+        result pieces = read_events(file->path, of, 0);
         fuzz_file_limit_reads(0);
         require_same(&whole, &pieces);
     }
-    fuzz_file_close(&file);
     if (fuzz_wants(1, hash)) {
-        fuzz_file packed = fuzz_file_open_packed(data, size);
-        result unpacked = read_events(packed.link, input, 0, &expected);
+        fuzz_file packed = fuzz_file_open_packed(of->input.data, of->input.bytes);
+        result unpacked = read_events(packed.link, of, 0);
         require_same(&whole, &unpacked);
         fuzz_file_close(&packed);
     }
-    if (fuzz_wants(2, hash) && !fuzz_has_mark(data, size)) {
+    if (fuzz_wants(2, hash) && !fuzz_has_mark(of->input.data, of->input.bytes)) {
         int64_t shift;
-        fuzz_file late = fuzz_file_open_late(data, size, hash, &shift);
-        result cut = read_events(late.path, input, shift, &expected);
+        fuzz_file late = fuzz_file_open_late(of->input.data, of->input.bytes, hash, &shift);
+        result cut = read_events(late.path, of, shift);
         require_same(&whole, &cut);
         fuzz_file_close(&late);
     }
+    return whole;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    uint64_t hash = fuzz_hash(FUZZ_HASH, data, size);
+    fuzz_file file = fuzz_file_open(data, size);
+    reference expected = read_tokens(file.path);
+    subject of = {.input = {.data = data, .bytes = size}, .expected = &expected, .strict = true};
+    result strict = read_forms(&file, &of, hash);
+    check_against(&strict, &expected);
+    of.early = strict.damages == 0 ? INT64_MAX : strict.first_damage;
+    result early = read_events(file.path, &of, 0);
+    of.strict = false;
+    result out = read_forms(&file, &of, hash);
+    check_against_strict(&out, &strict, &early);
+    fuzz_file_close(&file);
     return 0;
 }

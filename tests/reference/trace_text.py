@@ -4,6 +4,9 @@ Written from the rules: every complete event counts. An error inside one event c
 resumes at the next `{` from the token at fault on that follows a `,` and from which a complete object with
 `ph` or `name` parses, never at the damaged event's own `{`; the reader then stands in the event array again.
 
+Until the first error of a file only the structure of an event is looked at that nobody wants: its brackets and strings. What
+else is wrong in it goes unnoticed: it counts, with no fields. With --strict there is no such event.
+
 Texts are str in which invalid UTF-8 stands as lone surrogates ("surrogateescape"), so that nothing is lost.
 """
 import json
@@ -18,6 +21,10 @@ EVENT_BYTES = 16 << 20
 BLANKS = re.compile(r"[ \t\r\n]*")
 AFTER_COMMA = re.compile(r",[ \t\r\n]*\{")
 SCALAR = re.compile(r"true|false|null|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+# What a structure is made of: strings, brackets and marks, blanks, and anything else.
+PART = re.compile(r'''(?P<string>"[^"\\\x00-\x1f]*(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*)*")|(?P<mark>[{}\[\],:])'''
+                  r'''|(?P<blank>[ \t\r\n]+)|(?P<other>[^"\\\x00-\x20{}\[\],:]+)''')
+WANTED = ('"Call stack"', '"Sequence number"', '"cpu_op"')
 PLAIN = re.compile(r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*)*')
 
 
@@ -174,11 +181,41 @@ def parse(text, start, depth):
     return Scanner(text, start, depth).value()
 
 
+def structure_end(text, start, depth):
+    """The end of the event that begins at `start` inside `depth` containers, by brackets and strings; None if they are wrong."""
+    around, before, beside = [], "", None
+    at = start
+    while match := PART.match(text, at):
+        kind, at = match.lastgroup, match.end()
+        if "string" in (kind, beside) and {kind, beside} <= {"string", "other"}:
+            return None                         # a string that stands beside something
+        char = match[0]
+        if char in ("{", "["):
+            if around and before not in (":" if around[-1] == "{" else ",["):
+                return None                     # no value may stand here
+            if depth + len(around) >= JSON_DEPTH:
+                return None
+            around.append(char)
+        elif char in ("}", "]") and around.pop() + char not in ("{}", "[]"):
+            return None
+        if not around:
+            return at if byte_count(text[start:at]) <= EVENT_BYTES else None
+        before, beside = before if kind == "blank" else char, kind
+    return None
+
+
+def is_wanted(text):
+    """Whether an event is looked into in any case; an escape might hide a mark, but not that of a backslash."""
+    escape = "\\" in text.replace("\\\\", "")
+    return escape or any(mark in text for mark in WANTED) or byte_count(text) > STRING_BYTES
+
+
 class Trace:
     """The text of a trace; items() gives the elements of its event array, `faults` what was passed over."""
 
-    def __init__(self, text):
+    def __init__(self, text, strict=False):
         self.text, self.faults = text, []
+        self.strict = strict        # from now on every event is looked into
         self.at = 1 if text.startswith("\ufeff") else 0     # byte order mark
         self.in_object = False      # whether the event array is a member of the root
         self.found = False          # the event array
@@ -191,6 +228,7 @@ class Trace:
                 yield from reading
                 return
             except Fault as fault:
+                self.strict = True
                 self.faults.append(fault)
                 start = self.next_event(fault)
             if start is None:
@@ -299,6 +337,7 @@ class Trace:
         """The event array behind its bracket."""
         self.found = True
         if self.peek() == "]":
+            self.strict = True
             self.at += 1
         else:
             yield from self.elements()
@@ -306,9 +345,12 @@ class Trace:
     def elements(self):
         """One element or more, and the end of the array."""
         while True:
-            yield self.element()
+            item = self.element()
+            self.strict = self.strict or not isinstance(item.value, dict)
+            yield item
             char = self.peek()
             if char == "]":
+                self.strict = True              # another array under the same key, if there is one
                 break
             if char != ",":
                 self.fail("neither , nor ]", lost=char == "{")
@@ -318,9 +360,14 @@ class Trace:
     def element(self):
         """An event, or a value that is none."""
         char, start = self.peek(), self.at
+        depth = 2 if self.in_object else 1
         try:
-            return Item(self.parse(2 if self.in_object else 1), start, self.at)
+            return Item(self.parse(depth), start, self.at)
         except Fault as fault:
+            end = structure_end(self.text, start, depth) if char == "{" and not self.strict else None
+            if end and not is_wanted(self.text[start:end]):
+                self.at = end
+                return Item({}, start, end)
             # what is no event is lost when it has begun
             fault.start, fault.lost, fault.is_event = start, char in ("{", "["), char == "{"
             raise

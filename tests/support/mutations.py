@@ -192,10 +192,11 @@ def check_strict(run_program, directory, mutation):
     errors = [line for line in lines if line.startswith("rl-insight-mr: error: ")]
     if code != 1 or left:
         yield f"--strict: exit code {code}, files {left}, {lines[-1:]}"
-    if len(errors) != 1 or f"error: --strict: capture {directory} is {mutation.status}: " not in errors[0]:
+    status, message = ("partial", mutation.only_strict) if mutation.only_strict else (mutation.status, mutation.message)
+    if len(errors) != 1 or f"error: --strict: capture {directory} is {status}: " not in errors[0]:
         yield f"--strict: errors {errors}, exit code {code}, {lines[-8:]}"
-    elif not re.search(mutation.message, errors[0]):
-        yield f"--strict: {errors[0]!r} does not match {mutation.message!r}"
+    elif not re.search(message, errors[0]):
+        yield f"--strict: {errors[0]!r} does not match {message!r}"
 
 
 def check_plain(run_program, _, mutation):
@@ -216,7 +217,8 @@ def jobs_alone(root, of_a_kind):
             files = [entry.stat().st_size for entry in os.scandir(os.path.join(root, "job", name, directory, OUTPUT))]
             kind = OTHER_BYTES.sub("", mutation.name)
             another = ELSEWHERE.search(kind) or kinds[kind] >= of_a_kind
-            if mutation.status in DAMAGED and name == "small" and not another:
+            noticed = mutation.status in DAMAGED or mutation.only_strict
+            if noticed and name == "small" and not another:
                 kinds[kind] += 1
                 yield name, directory, mutation, check_strict
             if sum(files) > LARGE_BYTES and name == "small":

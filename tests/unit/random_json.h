@@ -52,6 +52,7 @@ static inline void put_string(random_json *out) {
                                         ":",
                                         "Call stack",
                                         "Sequence number",
+                                        "cpu_op",
                                         "u",
                                         "\xE4\xB8\xAD",
                                         "/site-packages/torch/nn/modules/module.py(1751): _call_impl"};

@@ -222,7 +222,7 @@ static comparison compare_file(const char *path, rlmr_slice text, const bounds *
     comparison out = {.text = text, .events = events};
     rlmr_damage damage = {.met = no_damage};
     uint64_t count = 0;
-    CU_ASSERT_EQUAL(rlmr_trace_read(path, compare_event, &out, &damage, NULL, &count, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_trace_read(path, true, compare_event, &out, &damage, NULL, &count, NULL), RLMR_OK);
     CU_ASSERT_EQUAL(count, events->count);
     CU_ASSERT_EQUAL(out.differ, 0);
     CU_ASSERT_EQUAL(out.unflagged, 0);

@@ -1,7 +1,7 @@
 #include "rlmr/event_scan.h"
 
 #include "random_json.h"
-#include "rlmr/event_range.h"
+#include "rlmr/event_guess.h"
 
 #include <CUnit/Basic.h>
 
@@ -119,6 +119,7 @@ static bool step_in_string(oracle *self, size_t at) {
         self->in_string = false;
         self->event.flags |= has_before(self, at, "\"Call stack\"") ? RLMR_EVENT_STACK : 0;
         self->event.flags |= has_before(self, at, "\"Sequence number\"") ? RLMR_EVENT_SEQUENCE : 0;
+        self->event.flags |= has_before(self, at, "\"cpu_op\"") ? RLMR_EVENT_CPU_OP : 0;
     }
     self->closed = !self->in_string;
     return true;
@@ -311,6 +312,9 @@ static unsigned flags_of(const char *content) {
 static void test_the_keys_looked_for_are_seen(void) {
     CU_ASSERT_EQUAL(flags_of("{\"args\": {\"Call stack\": \"a\"}}"), RLMR_EVENT_STACK);
     CU_ASSERT_EQUAL(flags_of("{\"args\": {\"Sequence number\": 1}}"), RLMR_EVENT_SEQUENCE);
+    CU_ASSERT_EQUAL(flags_of("{\"cat\":\"cpu_op\"}"), RLMR_EVENT_CPU_OP);
+    CU_ASSERT_EQUAL(flags_of("{\"cat\": \"cpu_ops\", \"a\": \"acpu_op\", \"b\": \"op\", \"c\": \"CPU_OP\"}"),
+                    0);
     CU_ASSERT_EQUAL(flags_of("{\"Call stack\":0,\"Sequence number\":1}"),
                     RLMR_EVENT_STACK + RLMR_EVENT_SEQUENCE);
     CU_ASSERT_EQUAL(flags_of("{\"Call stac\": 1, \"all stack\": 1, \"call stack\": 1, \"Call  stack\": 1}"),
@@ -586,98 +590,27 @@ static void test_a_text_is_scanned_alike_at_every_place(void) {
     }
 }
 
+/* Every byte, in a string, behind one, and outside, as the last of a block or not. */
+static void test_every_byte_means_the_same_on_every_path(void) {
+    static const char *const before[] = {"{", "{\"a\":\"", "{\"a\""};
+    char text[100];
+    for (size_t i = 0; i < 3 * 256 * 66; i++) {
+        size_t at = (size_t)(stpcpy(text, before[i % 3]) - text);
+        memset(text + at, ' ', sizeof text - at);
+        text[at + i / 3 % 66] = (char)(i / 3 / 66);
+        memcpy(text + sizeof text - 12, i % 3 == 1 ? "\"},{\"b\":[]}]" : " },{\"b\":[]}]", 12);
+        rlmr_slice whole = {.text = text, .bytes = sizeof text};
+        result wanted = scan_whole(RLMR_SCAN_PORTABLE, whole);
+        for (int path = 0; path < RLMR_SCAN_PATHS; path++) {
+            if (rlmr_scan_has((rlmr_scan_path)path)) {
+                result got = scan_whole((rlmr_scan_path)path, whole);
+                CU_ASSERT_TRUE(is_same(&wanted, &got));
+            }
+        }
+    }
+}
+
 /* ---- Ranges ---- */
-
-static bool is_same_effect(const rlmr_range_effect *a, const rlmr_range_effect *b) {
-    return a->end.string == b->end.string && a->end.escaped == b->end.escaped &&
-           a->end.closed == b->end.closed && a->end.delimiter == b->end.delimiter && a->depth == b->depth &&
-           a->lowest == b->lowest && a->damaged == b->damaged && a->holds == b->holds;
-}
-
-static rlmr_range_effect effect_of(rlmr_scan_path path, rlmr_scan_carry start, rlmr_slice text, size_t from,
-                                   size_t end) {
-    return rlmr_range_effect_of(path, start, (rlmr_slice){.text = text.text + from, .bytes = end - from});
-}
-
-static void check_every_split(rlmr_scan_path path, rlmr_slice text) {
-    rlmr_range_effect whole = rlmr_range_effect_of(path, rlmr_range_before_event(), text);
-    for (size_t at = 0; at <= text.bytes; at++) {
-        rlmr_range_effect first = effect_of(path, rlmr_range_before_event(), text, 0, at);
-        rlmr_range_effect then = effect_of(path, first.end, text, at, text.bytes);
-        rlmr_range_effect joined = rlmr_range_effect_join(&first, &then);
-        CU_ASSERT_TRUE(is_same_effect(&whole, &joined));
-
-        size_t middle = at / 2;
-        rlmr_range_effect a = effect_of(path, rlmr_range_before_event(), text, 0, middle);
-        rlmr_range_effect b = effect_of(path, a.end, text, middle, at);
-        rlmr_range_effect a_b = rlmr_range_effect_join(&a, &b);
-        rlmr_range_effect b_then = rlmr_range_effect_join(&b, &then);
-        rlmr_range_effect left = rlmr_range_effect_join(&a_b, &then);
-        rlmr_range_effect right = rlmr_range_effect_join(&a, &b_then);
-        CU_ASSERT_TRUE(is_same_effect(&left, &whole) && is_same_effect(&right, &whole));
-    }
-}
-
-static void test_joined_ranges_have_the_effect_of_the_whole(void) {
-    random_json out = {.random = 11};
-    for (size_t i = 0; i < 300; i++) {
-        random_events(&out);
-        if (i % 2 == 1) {
-            random_damage(&out);
-        }
-        for (int path = 0; path < RLMR_SCAN_PATHS; path++) {
-            if (rlmr_scan_has((rlmr_scan_path)path)) {
-                check_every_split((rlmr_scan_path)path, random_text(&out));
-            }
-        }
-    }
-}
-
-static void test_an_effect_is_that_of_its_brackets_and_quotes(void) {
-    rlmr_scan_path path = rlmr_scan_best();
-    rlmr_range_effect effect =
-        rlmr_range_effect_of(path, rlmr_range_before_event(), RLMR_SLICE("{\"a\": [1]}}], [{\"b{"));
-    CU_ASSERT_TRUE(effect.depth == 0 && effect.lowest == -2 && !effect.damaged && effect.holds);
-    CU_ASSERT_TRUE(effect.end.string != 0 && effect.end.escaped == 0);
-    rlmr_scan_carry inside = {.string = UINT64_MAX};
-    effect = rlmr_range_effect_of(path, inside, RLMR_SLICE("{[{\\\"[\": {"));
-    CU_ASSERT_TRUE(effect.depth == 1 && effect.lowest == 0 && !effect.damaged && effect.end.string == 0);
-    effect = rlmr_range_effect_of(path, inside, RLMR_SLICE("a\nb"));
-    CU_ASSERT_TRUE(effect.damaged);
-    effect = rlmr_range_effect_of(path, rlmr_range_before_event(), RLMR_SLICE(""));
-    CU_ASSERT_TRUE(effect.depth == 0 && effect.lowest == 0 && !effect.damaged && effect.holds);
-}
-
-/* Every byte, in a string and outside, as the last of a block or not. */
-static void test_effects_are_the_same_on_every_path(void) {
-    const rlmr_scan_carry starts[] = {{.delimiter = 1}, {.string = UINT64_MAX}, {.closed = 1}};
-    char text[65];
-    for (size_t i = 0; i < 3 * 256 * 65; i++) {
-        memset(text, ' ', sizeof text);
-        size_t at = i / 3 % 65;
-        text[at] = (char)(i / 3 / 65);
-        rlmr_slice whole = {.text = text, .bytes = at < 62 ? sizeof text : at + 1};
-        rlmr_range_effect wanted = rlmr_range_effect_of(RLMR_SCAN_PORTABLE, starts[i % 3], whole);
-        for (int path = 0; path < RLMR_SCAN_PATHS; path++) {
-            if (rlmr_scan_has((rlmr_scan_path)path)) {
-                rlmr_range_effect got = rlmr_range_effect_of((rlmr_scan_path)path, starts[i % 3], whole);
-                CU_ASSERT_TRUE(is_same_effect(&wanted, &got));
-            }
-        }
-    }
-}
-
-static void test_a_wrong_assumption_is_noticed(void) {
-    rlmr_slice text = RLMR_SLICE("{\"a\": \"x}, {y\"}, {\"b\": 1}]");
-    rlmr_scan_path path = rlmr_scan_best();
-    for (size_t at = 1; at < text.bytes; at++) {
-        if (text.text[at] == '{') {
-            rlmr_range_effect first = effect_of(path, rlmr_range_before_event(), text, 0, at);
-            rlmr_range_effect then = effect_of(path, rlmr_range_before_event(), text, at, text.bytes);
-            CU_ASSERT_EQUAL(rlmr_range_effect_join(&first, &then).holds, at != 11);
-        }
-    }
-}
 
 /* Whether a scan up to `at` expects an event there. */
 static bool is_between_at(rlmr_slice text, size_t at) {
@@ -740,7 +673,7 @@ static void test_a_guess_is_the_first_event_of_a_range(void) {
         size_t at = 0;
         rlmr_slice range = {.text = text + from,
                             .bytes = bytes - from - 1}; /* without the end of the array */
-        if (rlmr_range_guess(rlmr_scan_best(), range, &at)) {
+        if (rlmr_event_guess(rlmr_scan_best(), range, &at)) {
             found++;
             bool is_start = false;
             for (size_t i = next; i < GUESS_EVENTS && i < next + 2; i++) {
@@ -765,10 +698,10 @@ static void test_no_guess_is_made_without_two_events(void) {
                                  "1, {}, 2"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size_t at = 0;
-        CU_ASSERT_FALSE(rlmr_range_guess(rlmr_scan_best(), rlmr_slice_of(texts[i]), &at));
+        CU_ASSERT_FALSE(rlmr_event_guess(rlmr_scan_best(), rlmr_slice_of(texts[i]), &at));
     }
     size_t at = 0;
-    CU_ASSERT_TRUE(rlmr_range_guess(rlmr_scan_best(), RLMR_SLICE("x\"} ,\n {\"a\": 1}, "), &at));
+    CU_ASSERT_TRUE(rlmr_event_guess(rlmr_scan_best(), RLMR_SLICE("x\"} ,\n {\"a\": 1}, "), &at));
     CU_ASSERT_EQUAL(at, 7);
 }
 
@@ -794,10 +727,7 @@ CU_TestInfo rlmr_tests_event_scan[] = {
     {"backslashes are counted over the edges of blocks",
      test_backslashes_are_counted_over_the_edges_of_blocks},
     {"a text is scanned alike at every place", test_a_text_is_scanned_alike_at_every_place},
-    {"joined ranges have the effect of the whole", test_joined_ranges_have_the_effect_of_the_whole},
-    {"an effect is that of its brackets and quotes", test_an_effect_is_that_of_its_brackets_and_quotes},
-    {"effects are the same on every path", test_effects_are_the_same_on_every_path},
-    {"a wrong assumption is noticed", test_a_wrong_assumption_is_noticed},
+    {"every byte means the same on every path", test_every_byte_means_the_same_on_every_path},
     {"a scan says whether an event may begin", test_a_scan_says_whether_an_event_may_begin},
     {"a guess is the first event of a range", test_a_guess_is_the_first_event_of_a_range},
     {"no guess is made without two events", test_no_guess_is_made_without_two_events},

@@ -88,17 +88,69 @@ typedef struct {
     size_t bytes;
 } reading;
 
-static reading read_trace(rlmr_slice content) {
+static reading read_as(rlmr_slice content, bool strict) {
     reading got = {.text = NULL};
     fixture file = write_fixture(content);
     FILE *out = open_memstream(&got.text, &got.bytes);
     rlmr_error_clear(&got.err);
     rlmr_damage damage = {.met = note_damage, .self = &got.damage};
-    got.status = rlmr_trace_read(file.path, note_event, out, &damage, NULL, &got.events, &got.err);
+    got.status = rlmr_trace_read(file.path, strict, note_event, out, &damage, NULL, &got.events, &got.err);
     CU_ASSERT_EQUAL(got.err.code, got.status);
     CU_ASSERT_EQUAL(fclose(out), 0);
     remove_fixture(&file);
     return got;
+}
+
+static bool is_wanted(const char *line, size_t bytes) {
+    return memmem(line, bytes, " call_stack=", 12) != NULL || memmem(line, bytes, " sequence=", 10) != NULL ||
+           memmem(line, bytes, " cat=cpu_op", 11) != NULL;
+}
+
+/* Behind the line, which may hold CRLF. */
+static const char *line_end(const char *line) {
+    const char *end = strchr(line, '\n');
+    while (end[-1] == '\r') {
+        end = strchr(end + 1, '\n');
+    }
+    return end + 1;
+}
+
+/* Some of the lines, in their order, and all of those that matching can use. */
+static bool has_what_is_wanted(const char *some, const char *all) {
+    while (*all != '\0') {
+        size_t bytes = (size_t)(line_end(all) - all);
+        if (strncmp(some, all, bytes) == 0) {
+            some += bytes;
+        } else if (is_wanted(all, bytes)) {
+            return false;
+        }
+        all += bytes;
+    }
+    return *some == '\0';
+}
+
+static bool is_same_damage(const damage_seen *a, const damage_seen *b) {
+    return a->errors == b->errors && a->lost == b->lost && a->offset == b->offset &&
+           strcmp(a->reason, b->reason) == 0;
+}
+
+/* All is parsed; with the scan in front it comes to the same, but for events that nobody wants. */
+static reading read_trace(rlmr_slice content) {
+    reading all = read_as(content, true);
+    reading some = read_as(content, false);
+    bool same = some.status == all.status && some.events == all.events &&
+                is_same_damage(&some.damage, &all.damage) && has_what_is_wanted(some.text, all.text);
+    CU_ASSERT_TRUE(same);
+    if (!same) {
+        (void)fprintf(
+            stderr,
+            "\n    in:\n%.*s\n    parsed, %d errors at %lld: %s\n%s    scanned, %d errors at %lld: %s\n%s",
+            (int)(content.bytes < 300 ? content.bytes : 300), content.text, (int)all.damage.errors,
+            (long long)all.damage.offset, all.damage.reason, all.text, (int)some.damage.errors,
+            (long long)some.damage.offset, some.damage.reason, some.text);
+    }
+    free(some.text);
+    return all;
 }
 
 static size_t count_lines(const char *text) {
@@ -326,6 +378,7 @@ static void test_a_cut_of_the_object_form_keeps_the_events_before_it(void) {
 #define A "{\"name\": \"a\"}"
 #define B "{\"ph\": \"X\", \"ts\": 2}"
 #define C "{\"name\": \"c\"}"
+#define WANTED ", \"cat\": \"cpu_op\""
 
 static void test_damage_outside_events_costs_none(void) {
     check_salvage("[" A ", " B ",]", "0 name=a\n1 ts=2\n", 1, 0, 37);
@@ -338,17 +391,17 @@ static void test_damage_outside_events_costs_none(void) {
 
 static void test_an_error_in_an_event_costs_that_event(void) {
     static const char *const bad[] = {
-        "{\"name\": \"b\", \"ts\": NaN}",
-        "{\"name\": \"b\", \"ts\": Infinity}",
-        "{\"name\": \"b\", \"ts\": N/A}",
-        "{\"name\": \"b\" \"c\"}",
+        "{\"name\": \"b\", \"ts\": NaN" WANTED "}",
+        "{\"name\": \"b\", \"ts\": Infinity" WANTED "}",
+        "{\"name\": \"b\", \"ts\": N/A" WANTED "}",
+        "{\"name\": \"b\" \"c\"" WANTED "}",
         "{\"name\": \"b\"x\", \"ts\": 1}",
         "{\"name\": \"b\x01\"}",
         "{\"name\": \"\\q\"}",
         "{\"name\": \"b\", \"args\": {\"Call stack\": \"x\"}",
-        "{\"name\": }",
+        "{\"name\": " WANTED "}",
         "{]",
-        "{5: 6}",
+        "{5: 6" WANTED "}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char content[256];
@@ -382,17 +435,18 @@ static void test_an_event_without_a_comma_before_it_is_lost(void) {
 }
 
 static void test_only_what_looks_like_an_event_ends_the_search(void) {
-    check_salvage("[" A ", {\"b\": NaN, \"args\": [1, {\"x\": 1}, {\"y\": [{}, {\"z\": 2}]}]}, " B "]",
+    check_salvage("[" A ", {\"b\": NaN" WANTED ", \"args\": [1, {\"x\": 1}, {\"y\": [{}, {\"z\": 2}]}]}, " B
+                  "]",
                   "0 name=a\n1 ts=2\n", 1, 1, 22);
     /* the definition: an inner object that looks like one is taken for one */
-    check_damaged("[" A ", {\"b\": NaN, \"args\": [1, " C "]}]", "0 name=a\n1 name=c\n");
-    check_salvage("[" A ", {\"b\": NaN}, {\"name\": \"c\"", "0 name=a\n", 1, 1, 22);
-    check_salvage("[" A ", {\"b\": NaN}, {\"name\": 1, \"args\": {\"list\": [1, {\"ph\": 1}, ",
+    check_damaged("[" A ", {\"b\": NaN" WANTED ", \"args\": [1, " C "]}]", "0 name=a\n1 name=c\n");
+    check_salvage("[" A ", {\"b\": NaN" WANTED "}, {\"name\": \"c\"", "0 name=a\n", 1, 1, 22);
+    check_salvage("[" A ", {\"b\": NaN" WANTED "}, {\"name\": 1, \"args\": {\"list\": [1, {\"ph\": 1}, ",
                   "0 name=a\n1\n", 2, 1, 22);
 }
 
 static void test_a_comma_may_stand_far_before_the_next_event(void) {
-    check_salvage("[" A ", {\"b\": NaN}\n\t, \r\n " B "]", "0 name=a\n1 ts=2\n", 1, 1, 22);
+    check_salvage("[" A ", {\"b\": NaN" WANTED "}\n\t, \r\n " B "]", "0 name=a\n1 ts=2\n", 1, 1, 22);
 }
 
 static void test_damage_before_the_events_costs_the_first(void) {
@@ -404,7 +458,7 @@ static void test_objects_behind_the_events_are_none(void) {
     check_salvage("{\"traceEvents\": [" A "], \"devices\": [{\"name\": \"d\"}, NaN, {\"name\": \"e\"}]}",
                   "0 name=a\n", 1, 0, 60);
     /* but the array may only seem to have ended, behind an event that was damaged */
-    check_damaged("{\"traceEvents\": [" A ", {\"b\": NaN, \"l\": [1, " B "]}, " C "]}",
+    check_damaged("{\"traceEvents\": [" A ", {\"b\": NaN" WANTED ", \"l\": [1, " B "]}, " C "]}",
                   "0 name=a\n1 ts=2\n2 name=c\n");
 }
 
@@ -422,7 +476,7 @@ static void test_events_behind_a_hole_are_found(void) {
     rlmr_damage damage = {.met = note_damage, .self = &seen};
     uint64_t events = 0;
     FILE *out = fopen("/dev/null", "w");
-    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, note_event, out, &damage, NULL, &events, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, true, note_event, out, &damage, NULL, &events, NULL), RLMR_OK);
     CU_ASSERT_EQUAL(fclose(out), 0);
     CU_ASSERT_EQUAL(events, 1 + EVENTS);
     CU_ASSERT_EQUAL(seen.offset, 15);
@@ -435,7 +489,7 @@ static void test_a_byte_order_mark_is_passed_over(void) {
 }
 
 static void test_reasons_are_told(void) {
-    reading got = read_trace(RLMR_SLICE("[{\"a\": NaN}]"));
+    reading got = read_trace(RLMR_SLICE("[{\"a\": NaN" WANTED "}]"));
     CU_ASSERT_PTR_NOT_NULL(strstr(got.damage.reason, "lexical error: invalid char in json text"));
     free(got.text);
     got = read_trace(RLMR_SLICE("[{\"a\": 1"));
@@ -447,9 +501,101 @@ static void test_reasons_are_told(void) {
     free(got.text);
 }
 
+/* ---- The scan ---- */
+
+/* What is given without --strict, and with it. */
+static void check_scan(const char *content, const char *wanted, uint64_t events, const char *all,
+                       uint64_t errors) {
+    reading some = read_as(rlmr_slice_of(content), false);
+    CU_ASSERT_STRING_EQUAL(some.text, wanted);
+    CU_ASSERT_EQUAL(some.events, events);
+    CU_ASSERT_EQUAL(some.damage.errors, 0);
+    free(some.text);
+    reading strict = read_as(rlmr_slice_of(content), true);
+    CU_ASSERT_STRING_EQUAL(strict.text, all);
+    CU_ASSERT_EQUAL(strict.damage.errors, errors);
+    free(strict.text);
+}
+
+static void test_events_that_nobody_wants_are_counted_only(void) {
+    check_scan("[" A "," B "]", "", 2, "0 name=a\n1 ts=2\n", 0);
+    check_scan("{\"x\": [[]], \"traceEvents\": [" A "," FULL "," B "," FULL "], \"y\": 1}",
+               "1" FULL_LINE "3" FULL_LINE, 4, "0 name=a\n1" FULL_LINE "2 ts=2\n3" FULL_LINE, 0);
+}
+
+static void test_each_mark_alone_makes_an_event_wanted(void) {
+    static const char *const marks[] = {"\"Call stack\": 1",
+                                        "\"Sequence number\": []",
+                                        "\"b\": \"cpu_op\"",
+                                        "\"cpu_op\": 2",
+                                        "\"b\": [{\"c\": [\"Call stack\"]}]",
+                                        "\"b\": \"\\/\""};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        char content[200];
+        (void)snprintf(content, sizeof content, "[" A ", {\"name\": \"b\", %s}, " C "]", marks[i]);
+        check_scan(content, "1 name=b\n", 3, "0 name=a\n1 name=b\n2 name=c\n", 0);
+    }
+    check_scan("[{\"name\": \"cpu_ops\", \"cat\": \"xcpu_op\", \"Call stac\": \"k\"}]", "", 1,
+               "0 name=cpu_ops cat=xcpu_op\n", 0);
+}
+
+static void test_what_is_wrong_inside_an_event_that_nobody_wants_goes_unnoticed(void) {
+    static const char *const bad[] = {"{\"name\": \"b\", \"ts\": NaN}",
+                                      "{\"name\": \"b\" \"c\"}",
+                                      "{\"name\": }",
+                                      "{5: 6}",
+                                      "{,}",
+                                      "{:[}],]",
+                                      "{\"a\": 01}",
+                                      "{\"a\": tru}",
+                                      "{\"a\", \"b\"}",
+                                      "{\"a\": 1,}",
+                                      "{\"a\": [1,, 2]}",
+                                      "{\"a\": \xC3\xA9}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char content[200];
+        (void)snprintf(content, sizeof content, "[" A ", %s, " C "]", bad[i]);
+        if (strchr(bad[i], ']') > strchr(bad[i], '}')) { /* but brackets are looked at */
+            check_damaged(content, "0 name=a\n1 name=c\n");
+        } else {
+            check_scan(content, "", 3, "0 name=a\n1 name=c\n", 1);
+        }
+    }
+}
+
+static void test_behind_damage_everything_is_looked_into(void) {
+    check_salvage("[" A ", 1, {\"b\": NaN}, " C "]", "0 name=a\n1 name=c\n", 2, 2, 16);
+    check_salvage("{\"x\": [[NaN]], \"traceEvents\": [{}, " A ", {\"b\": NaN}, " C "]}",
+                  "0 name=a\n1 name=c\n", 2, 1, 8);
+    /* with what nobody wants in front of it unnoticed */
+    reading got = read_as(RLMR_SLICE("[{\"b\": NaN}, " FULL ", 1, {\"b\": NaN}, " C "]"), false);
+    CU_ASSERT_STRING_EQUAL(got.text, "1" FULL_LINE "2 name=c\n");
+    CU_ASSERT_EQUAL(got.damage.errors, 2);
+    CU_ASSERT_EQUAL(got.events, 3);
+    free(got.text);
+}
+
+/* Blanks are not kept, so that they cannot fill the memory; the comma among them counts all the same. */
+static void test_blanks_between_events_may_be_long(void) {
+    enum { BLANKS = RLMR_LIMIT_STRING_BYTES + (1 << 20) };
+    static const char *const rest[] = {"]", B "]", ", " B "]", "," C ", {", "1]"};
+    char *content = malloc(2 * BLANKS + 100);
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+        for (int comma = 0; comma < 2; comma++) {
+            char *at = stpcpy(content, "[" A);
+            memset(at, ' ', 2 * BLANKS);
+            at[BLANKS] = comma ? ',' : ' ';
+            at = stpcpy(at + 2 * BLANKS, rest[i]);
+            reading got = read_trace((rlmr_slice){content, (size_t)(at - content)});
+            free(got.text);
+        }
+    }
+    free(content);
+}
+
 /* Damage at every place relative to the border of two pieces costs the same. */
 static void test_damage_lies_anywhere_on_the_border_of_pieces(void) {
-    static const char damage[] = "{\"name\": \"b\", \"ts\": NaN} , ";
+    static const char damage[] = "{\"name\": \"b\", \"ts\": NaN" WANTED "} , ";
     enum { PIECE_BYTES = 256 * 1024 };
     char *content = malloc(PIECE_BYTES + 200);
     for (size_t before = 0; before < sizeof damage + 30; before++) {
@@ -559,7 +705,7 @@ static void test_the_taker_of_events_may_end_the_reading(void) {
     rlmr_damage damage = {.met = note_damage, .self = &seen};
     rlmr_error err;
     rlmr_error_clear(&err);
-    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, refuse_third, &calls, &damage, NULL, &events, &err),
+    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, true, refuse_third, &calls, &damage, NULL, &events, &err),
                     RLMR_E_RANGE);
     CU_ASSERT_STRING_EQUAL(err.message, "no more of it");
     CU_ASSERT_EQUAL(calls, 3);
@@ -581,7 +727,7 @@ static void test_the_meter_may_end_the_reading(void) {
     damage_seen seen = {0};
     rlmr_damage damage = {.met = note_damage, .self = &seen};
     rlmr_meter meter = {.advance = advance, .self = &metered};
-    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, refuse_third, &calls, &damage, &meter, &events, NULL),
+    CU_ASSERT_EQUAL(rlmr_trace_read(file.path, true, refuse_third, &calls, &damage, &meter, &events, NULL),
                     RLMR_E_STOPPED);
     CU_ASSERT_EQUAL(metered, 8);
     CU_ASSERT_EQUAL(events, (uint64_t)calls);
@@ -595,7 +741,7 @@ static void test_a_file_that_is_not_there_has_no_events(void) {
     uint64_t events = 99;
     damage_seen seen = {0};
     rlmr_damage damage = {.met = note_damage, .self = &seen};
-    CU_ASSERT_EQUAL(rlmr_trace_read(file.directory, refuse_third, &calls, &damage, NULL, &events, NULL),
+    CU_ASSERT_EQUAL(rlmr_trace_read(file.directory, true, refuse_third, &calls, &damage, NULL, &events, NULL),
                     RLMR_E_INPUT);
     CU_ASSERT_EQUAL(events, 0);
     CU_ASSERT_EQUAL(seen.errors, 0);
@@ -634,6 +780,12 @@ CU_TestInfo rlmr_tests_trace_reader[] = {
     {"events behind a hole are found", test_events_behind_a_hole_are_found},
     {"a byte order mark is passed over", test_a_byte_order_mark_is_passed_over},
     {"reasons are told", test_reasons_are_told},
+    {"events that nobody wants are counted only", test_events_that_nobody_wants_are_counted_only},
+    {"each mark alone makes an event wanted", test_each_mark_alone_makes_an_event_wanted},
+    {"what is wrong inside an event that nobody wants goes unnoticed",
+     test_what_is_wrong_inside_an_event_that_nobody_wants_goes_unnoticed},
+    {"behind damage everything is looked into", test_behind_damage_everything_is_looked_into},
+    {"blanks between events may be long", test_blanks_between_events_may_be_long},
     {"damage lies anywhere on the border of pieces", test_damage_lies_anywhere_on_the_border_of_pieces},
     {"a string has a limit", test_a_string_has_a_limit},
     {"an event has a limit", test_an_event_has_a_limit},
