@@ -1,5 +1,6 @@
 #include "rlmr/csv_reader.h"
 
+#include "range_meter.h"
 #include "rlmr/input.h"
 #include "rlmr/limits.h"
 
@@ -29,6 +30,11 @@ typedef struct {
     bool skipping;      /* up to the end of the line, behind a lost row's beginning */
     int64_t at;         /* offset of what is parsed next */
     int64_t reread;     /* bytes parsed in vain behind damage */
+    int64_t from;       /* the range that is read; [0, INT64_MAX) is the file */
+    int64_t to;
+    bool heading; /* the titles are read, which lie before it */
+    bool arrived; /* at its end, before that of the file */
+    bool unsound; /* a row was lost, or it may not begin or end there */
 } reader;
 
 static bool is_blank(char c) {
@@ -175,11 +181,16 @@ static void parse_line(reader *self, const char *line, size_t length) {
     }
 }
 
+/* Not at the end of the range, nor of its titles. */
+static bool is_reading(const reader *self) {
+    return !self->arrived && !self->unsound && !(self->heading && self->row.number > 0);
+}
+
 /* Line by line, since libcsv does not say where in the input a row begins. Ends early when a row is to be read again. */
 static void parse_lines(reader *self, rlmr_slice text) {
     const char *end = text.text + text.bytes;
     const char *feed = memchr(text.text, '\n', text.bytes);
-    for (const char *line = text.text; line < end && self->status == RLMR_OK;) {
+    for (const char *line = text.text; line < end && self->status == RLMR_OK && is_reading(self);) {
         size_t length = line_bytes(line, end, feed);
         int64_t next = self->at + (int64_t)length;
         parse_line(self, line, length);
@@ -193,10 +204,32 @@ static void parse_lines(reader *self, rlmr_slice text) {
     }
 }
 
+/* The titles are read: go on where the range begins. */
+static void begin_range(reader *self) {
+    self->heading = false;
+    self->unsound = self->at > self->from;
+    self->at = self->from;
+    self->status = rlmr_input_seek(self->input, self->from, self->err);
+    open_parser(self);
+}
+
+/* What may be parsed of the text at hand. */
+static rlmr_slice within_range(const reader *self) {
+    rlmr_slice text = rlmr_input_from(self->input, self->at);
+    int64_t rest =
+        self->to > self->at ? self->to - self->at : 0; /* a byte order mark is passed over at once */
+    text.bytes = rest < (int64_t)text.bytes ? (size_t)rest : text.bytes;
+    return text;
+}
+
 /* All that is read and not yet parsed. */
 static void work_off(reader *self) {
-    while (self->status == RLMR_OK && self->at < rlmr_input_end(self->input)) {
-        parse_lines(self, rlmr_input_from(self->input, self->at));
+    while (self->status == RLMR_OK && is_reading(self) && self->at < rlmr_input_end(self->input)) {
+        parse_lines(self, within_range(self));
+        self->arrived = self->at >= self->to;
+    }
+    if (self->status == RLMR_OK && self->heading && self->row.number > 0) {
+        begin_range(self);
     }
 }
 
@@ -232,35 +265,134 @@ static rlmr_status parse_file(reader *self) {
         rlmr_status status = rlmr_input_read(self->input, &piece, self->err);
         if (status != RLMR_OK) {
             finish(self); /* what was read before stays; the error is the one in self->err */
+            self->unsound = status == RLMR_E_INPUT || status == RLMR_E_PARSE;
             return status;
         }
         self->at += (int64_t)(piece.bytes - rlmr_input_text(self->input).bytes);
         work_off(self);
-    } while (piece.bytes > 0 && self->status == RLMR_OK);
-    finish(self);
+    } while (piece.bytes > 0 && self->status == RLMR_OK && is_reading(self));
+    if (is_reading(self)) {
+        finish(self);
+        self->unsound =
+            self->unsound || (self->heading && self->at > self->from); /* the file has only titles */
+    }
     return self->status;
+}
+
+static rlmr_status read_rows(reader *self, const char *path, const rlmr_meter *meter) {
+    rlmr_status status = rlmr_input_open(path, meter, &self->input, self->err);
+    if (status != RLMR_OK) {
+        return status;
+    }
+    open_parser(self);
+    self->to = self->to < rlmr_input_size(self->input) ? self->to : INT64_MAX;
+    self->ends = malloc(RLMR_LIMIT_CSV_COLUMNS * sizeof *self->ends);
+    self->cells = malloc(RLMR_LIMIT_CSV_COLUMNS * sizeof *self->cells);
+    if (self->ends == NULL || self->cells == NULL) {
+        status = rlmr_error_set(self->err, RLMR_E_NOMEM, "no memory to read rows");
+    } else {
+        self->row.cells = self->cells;
+        status = parse_file(self);
+    }
+    csv_free(&self->parser);
+    free(self->ends);
+    free(self->cells);
+    rlmr_bytes_release(&self->text);
+    rlmr_input_close(self->input);
+    return status;
 }
 
 rlmr_status rlmr_csv_read(const char *path, rlmr_on_row on_row, void *self, const rlmr_damage *damage,
                           const rlmr_meter *meter, rlmr_error *err) {
-    reader state = {.on_row = on_row, .self = self, .damage = damage, .err = err};
-    rlmr_status status = rlmr_input_open(path, meter, &state.input, err);
+    reader state = {.on_row = on_row, .self = self, .damage = damage, .err = err, .to = INT64_MAX};
+    return read_rows(&state, path, meter);
+}
+
+/* ---- Ranges ---- */
+
+/* Behind the first line end of `text`, or its end; no pair is parted. */
+static bool find_line_end(rlmr_slice text, bool whole, size_t *behind) {
+    size_t at = 0;
+    while (at < text.bytes && text.text[at] != '\n' && text.text[at] != '\r') {
+        at++;
+    }
+    bool open = at == text.bytes || (at + 1 == text.bytes && text.text[at] == '\r');
+    bool pair = !open && text.text[at] == '\r' && text.text[at + 1] == '\n';
+    *behind = at == text.bytes ? at : at + 1 + pair;
+    return whole || !open;
+}
+
+static rlmr_status guess(rlmr_input *input, int64_t offset, int64_t *start, rlmr_error *err) {
+    rlmr_slice piece;
+    size_t behind = 0;
+    rlmr_slice text = {.text = ""};
+    rlmr_status status = rlmr_input_seek(input, offset, err);
+    do {
+        rlmr_input_keep(input, offset);
+        status = status == RLMR_OK ? rlmr_input_read(input, &piece, err) : status;
+        if (status != RLMR_OK) {
+            return status;
+        }
+        text = rlmr_input_from(input, offset);
+    } while (!find_line_end(text, piece.bytes == 0, &behind) && text.bytes < RLMR_LIMIT_CSV_ROW_BYTES);
+    *start = behind < text.bytes ? offset + (int64_t)behind : *start;
+    return RLMR_OK;
+}
+
+rlmr_status rlmr_csv_guess(const char *path, int64_t offset, int64_t *start, rlmr_error *err) {
+    rlmr_input *input;
+    rlmr_status status = rlmr_input_open(path, NULL, &input, err);
     if (status != RLMR_OK) {
         return status;
     }
-    open_parser(&state);
-    state.ends = malloc(RLMR_LIMIT_CSV_COLUMNS * sizeof *state.ends);
-    state.cells = malloc(RLMR_LIMIT_CSV_COLUMNS * sizeof *state.cells);
-    if (state.ends == NULL || state.cells == NULL) {
-        status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory to read rows");
-    } else {
-        state.row.cells = state.cells;
-        status = parse_file(&state);
+    int64_t size = rlmr_input_size(input);
+    *start = offset <= 0 ? 0 : size;
+    if (offset > 0 && offset < size && !rlmr_input_is_packed(input)) {
+        status = guess(input, offset, start, err);
     }
-    csv_free(&state.parser);
-    free(state.ends);
-    free(state.cells);
-    rlmr_bytes_release(&state.text);
-    rlmr_input_close(state.input);
+    rlmr_input_close(input);
+    return status;
+}
+
+static rlmr_status lose_range(void *context, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
+    reader *self = context;
+    (void)offset;
+    (void)lost;
+    (void)reason;
+    (void)err;
+    self->unsound = true;
+    return RLMR_E_STOPPED;
+}
+
+/* At the end of the range no row is open, whose quotes may hold the line end. */
+static bool is_between_rows(const reader *self) {
+    return self->at == self->to && !self->row_open && !self->mid_line && !self->skipping;
+}
+
+rlmr_status rlmr_csv_read_range(const char *path, int64_t from, int64_t to, rlmr_on_row on_row, void *self,
+                                const rlmr_meter *meter, uint64_t *rows, bool *sound, rlmr_error *err) {
+    rlmr_error trouble;
+    rlmr_error_clear(&trouble);
+    *rows = 0;
+    *sound = from == to;
+    if (from >= to) {
+        return RLMR_OK;
+    }
+    reader state = {
+        .on_row = on_row, .self = self, .err = &trouble, .from = from, .to = to, .heading = from > 0};
+    rlmr_damage damage = {.met = lose_range, .self = &state};
+    rlmr_range_meter own = {.meter = meter, .heading = &state.heading, .left = to - from};
+    rlmr_meter within = rlmr_range_meter_of(&own);
+    state.damage = &damage;
+    rlmr_status status = read_rows(&state, path, &within);
+    state.unsound = state.unsound || (state.arrived && !is_between_rows(&state));
+    *sound = status == RLMR_OK && !state.unsound;
+    *rows = state.row.number > 0 ? state.row.number - 1 : 0;
+    if (state.unsound) {
+        return RLMR_OK;
+    }
+    if (status != RLMR_OK && err != NULL && err->code == RLMR_OK) {
+        *err = trouble;
+    }
     return status;
 }
