@@ -54,6 +54,8 @@ typedef struct {
     rlmr_match_policy match;
     int64_t time_offset_ns; /**< added to trace times */
     bool strict;            /**< damage is an error */
+    int64_t
+        split_bytes; /**< captures whose shared files (share.h) have so many bytes may be split; 0: none */
 } rlmr_map_options;
 
 /** Is told of every error in a capture's files, also of those that the capture's message only counts. */
@@ -81,16 +83,20 @@ bool rlmr_map_cluster(const rlmr_map_options *options);
 /** Whether the analyses chosen make a table. */
 bool rlmr_map_makes(const rlmr_map_options *options, int table);
 
+typedef struct rlmr_share rlmr_share;
+
 /** Read one capture's files and append its rows to the partial tables, its row of `/captures` last.
  *
  *  What is wrong with the capture is kept in it (status, file states, counts, message) and is no error;
  *  nothing is read of a capture that is failed or empty already.
+ *  @param share if it holds (share.h), the memory analysis is done and its rows are taken already; NULL for none
  *  @param meter told of all bytes read, may end the work
  *  @param log   NULL for none
  *  @return OK, E_NOMEM, E_RANGE; with options->strict E_PARSE for a capture that is not ok or empty; or what
  *  the meter returned */
 RLMR_MUST_CHECK rlmr_status rlmr_map_capture(rlmr_capture *capture, const rlmr_map_options *options,
-                                             rlmr_partial *partial, const rlmr_meter *meter,
-                                             const rlmr_damage_log *log, rlmr_error *err);
+                                             rlmr_partial *partial, const rlmr_share *share,
+                                             const rlmr_meter *meter, const rlmr_damage_log *log,
+                                             rlmr_error *err);
 
 #endif

@@ -132,6 +132,9 @@ void rlmr_table_release(rlmr_table *table);
  *  table as it was */
 RLMR_MUST_CHECK rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *err);
 
+/** Append all rows of `from`, which has the same schema. @return OK or E_NOMEM, which leaves the table as it was */
+RLMR_MUST_CHECK rlmr_status rlmr_table_append_all(rlmr_table *table, const rlmr_table *from, rlmr_error *err);
+
 /** Pointer to one value, of the type in the schema; valid until rlmr_table_release(). */
 void *rlmr_table_value(const rlmr_table *table, uint64_t row, size_t column);
 

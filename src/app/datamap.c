@@ -13,9 +13,6 @@
 
 #define SUFFIX "_ascend_pt"
 
-/* A sparse file may claim any size; so much is enough to share the work out, and sums of it fit. */
-#define FILE_WEIGHT_MAX ((int64_t)1 << 40)
-
 /* A growing list of owned paths. */
 typedef struct {
     char **paths;
@@ -356,86 +353,6 @@ void rlmr_datamap_release(rlmr_datamap *map) {
         rlmr_capture_release(&map->captures[i]);
     }
     free(map->captures);
+    free(map->pieces);
     *map = (rlmr_datamap){0};
-}
-
-int64_t rlmr_datamap_weight(const rlmr_capture *capture, const rlmr_map_options *options) {
-    int64_t bytes = 0;
-    for (rlmr_file_kind kind = 0; kind < RLMR_FILES; kind++) {
-        int64_t file = rlmr_map_reads(options, capture, kind) && capture->files[kind].bytes > 0
-                           ? capture->files[kind].bytes
-                           : 0;
-        bytes += file < FILE_WEIGHT_MAX ? file : FILE_WEIGHT_MAX;
-    }
-    return bytes;
-}
-
-typedef struct {
-    int64_t bytes;
-    size_t at; /* in the map */
-} share_item;
-
-static int compare_shares(const void *left, const void *right) {
-    const share_item *a = left;
-    const share_item *b = right;
-    if (a->bytes != b->bytes) {
-        return a->bytes > b->bytes ? -1 : 1;
-    }
-    return (a->at > b->at) - (a->at < b->at);
-}
-
-static rlmr_status share_out(const rlmr_datamap *map, const share_item *items, int64_t *load,
-                             rlmr_bytes *parts, int count, rlmr_error *err) {
-    rlmr_status status = RLMR_OK;
-    for (size_t i = 0; i < map->count && status == RLMR_OK; i++) {
-        int least = 0;
-        for (int process = 1; process < count; process++) {
-            least = load[process] < load[least] ? process : least;
-        }
-        /* One more for the capture itself, so that empty ones are shared out too. */
-        load[least] += items[i].bytes + 1;
-        status = rlmr_capture_encode(&map->captures[items[i].at], &parts[least], err);
-    }
-    return status;
-}
-
-rlmr_status rlmr_datamap_share(const rlmr_datamap *map, const rlmr_map_options *options, rlmr_bytes *parts,
-                               int count, rlmr_error *err) {
-    share_item *items = malloc((map->count + 1) * sizeof *items);
-    int64_t *load = calloc((size_t)count, sizeof *load);
-    rlmr_status status;
-    if (items == NULL || load == NULL) {
-        status = no_memory(err);
-    } else {
-        for (size_t i = 0; i < map->count; i++) {
-            items[i] = (share_item){.bytes = rlmr_datamap_weight(&map->captures[i], options), .at = i};
-        }
-        qsort(items, map->count, sizeof *items, compare_shares);
-        status = share_out(map, items, load, parts, count, err);
-    }
-    free(items);
-    free(load);
-    return status;
-}
-
-rlmr_status rlmr_datamap_decode(const rlmr_bytes *part, rlmr_datamap *map, rlmr_error *err) {
-    *map = (rlmr_datamap){0};
-    size_t capacity = 0;
-    rlmr_reader reader = {.data = part->data, .bytes = part->bytes};
-    while (reader.at < reader.bytes) {
-        if (map->count == capacity) {
-            capacity = capacity == 0 ? 16 : capacity * 2;
-            rlmr_capture *captures = realloc(map->captures, capacity * sizeof *captures);
-            if (captures == NULL) {
-                return no_memory(err);
-            }
-            map->captures = captures;
-        }
-        rlmr_status status = rlmr_capture_decode(&map->captures[map->count], &reader, err);
-        if (status != RLMR_OK) {
-            return status;
-        }
-        map->count++;
-    }
-    return RLMR_OK;
 }

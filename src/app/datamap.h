@@ -3,10 +3,12 @@
 #define RLMR_DATAMAP_H
 
 #include "options.h"
+#include "rlmr/share.h"
 
 /** Captures in the order of their numbers: role, rank_id, window, path. All zero is an empty map. */
 typedef struct {
     rlmr_capture *captures;
+    rlmr_piece *pieces; /**< in a share: what of each capture is for this process; else NULL */
     size_t count;
     size_t found;      /**< before the filters */
     size_t unreadable; /**< directories that could not be searched; a warning was given for each */
@@ -20,7 +22,8 @@ RLMR_MUST_CHECK rlmr_status rlmr_datamap_build(const rlmr_options *options, rlmr
                                                rlmr_error *err);
 void rlmr_datamap_release(rlmr_datamap *map);
 
-/** Share the captures out so that all processes get nearly equal bytes: the largest first, each to the
+/** Share the captures out so that all processes get nearly equal bytes. Large ones are laid end to end and cut into pieces of
+ *  consecutive processes, if options->split_bytes allows; the others go whole, the largest first, each to the
  *  process that has least so far (Graham's LPT rule). @param parts out: one encoded share for each of `count`
  *  processes, all zero before */
 RLMR_MUST_CHECK rlmr_status rlmr_datamap_share(const rlmr_datamap *map, const rlmr_map_options *options,

@@ -35,6 +35,8 @@ void rlmr_progress_update(rlmr_progress *progress, int64_t done_bytes) {
         return;
     }
     progress->last_s = now;
+    /* A capture that could not be shared after all is read again. */
+    done_bytes = done_bytes < progress->total_bytes ? done_bytes : progress->total_bytes;
     double rate = (double)done_bytes / (now - progress->start_s);
     double left_s = rate > 0 ? (double)(progress->total_bytes - done_bytes) / rate : 0;
     (void)fprintf(stderr, "%srl-insight-mr: progress: %.1f of %.1f MB (%.0f %%), %.1f MB/s, %.0f s left%s",

@@ -2,6 +2,7 @@
 
 #include "complete.h"
 #include "datamap.h"
+#include "map_phase.h"
 #include "progress.h"
 #include "reduce.h"
 #include "report.h"
@@ -17,6 +18,9 @@
 
 #define FORMAT_VERSION 1
 #define EXIT_DAMAGED 3
+
+/* Captures with less are not worth the telling between processes. */
+#define SPLIT_BYTES_DEFAULT (INT64_C(64) << 20)
 
 /* Process 0 holds one block of each process while it merges; together they stay below this. */
 #define MERGE_BYTES ((size_t)64 << 20)
@@ -36,18 +40,17 @@ typedef struct {
     rlmr_datamap mine;
     rlmr_partial partial;
     rlmr_progress progress;
-    int64_t bytes_done; /* by this process */
     size_t message_bytes;
     rlmr_hdf5 *file; /* process 0 only */
     totals sum;
     uint64_t rows[RLMR_TABLE_COUNT];
 } run;
 
-/* Tests set some hundred bytes, so that small data takes many messages; the result is the same. */
-static size_t message_bytes_from_environment(void) {
-    const char *text = getenv("RLMR_MESSAGE_BYTES");
+/* Tests set some hundred bytes, so that small data takes many messages and is split; the result is the same. */
+static int64_t bytes_from_environment(const char *name, int64_t otherwise) {
+    const char *text = getenv(name);
     long value = text == NULL ? 0 : strtol(text, NULL, 10);
-    return value > 0 ? (size_t)value : RLMR_MESSAGE_BYTES_DEFAULT;
+    return value > 0 ? value : otherwise;
 }
 
 static size_t block_bytes(const run *self) {
@@ -149,40 +152,19 @@ static rlmr_status scatter_datamap(run *self, rlmr_error *err) {
     return status;
 }
 
-static rlmr_status advance(void *self, size_t bytes, rlmr_error *err) {
-    run *at = self;
-    int64_t total;
-    at->bytes_done += (int64_t)bytes;
-    rlmr_status status = rlmr_comm_watch(at->comm, at->bytes_done, &total, err);
-    if (status == RLMR_OK) {
-        rlmr_progress_update(&at->progress, total);
-    }
-    return status;
-}
-
-static void tick(void *self, int64_t total_bytes_done) {
-    run *at = self;
-    rlmr_progress_update(&at->progress, total_bytes_done);
-}
-
-static void log_damage(void *self, const rlmr_capture *capture, const char *file, const char *text) {
-    const run *at = self;
-    rlmr_message(at->options->verbosity, RLMR_LEVEL_DEBUG, "capture %s: %s: %s", capture->path, file, text);
-}
-
-/* Collective. Map this process's captures, each process for itself. */
+/* Collective. Map this process's captures and pieces. */
 static rlmr_status map_captures(run *self, rlmr_error *err) {
-    rlmr_meter meter = {.advance = advance, .self = self};
-    rlmr_damage_log log = {.met = log_damage, .self = self};
+    rlmr_map_phase phase = {.comm = self->comm,
+                            .options = self->options,
+                            .mine = &self->mine,
+                            .partial = &self->partial,
+                            .progress = &self->progress};
     rlmr_status status = rlmr_partial_init(&self->partial, err);
-    for (size_t i = 0; i < self->mine.count && status == RLMR_OK; i++) {
-        rlmr_capture *capture = &self->mine.captures[i];
-        status = rlmr_map_capture(capture, &self->options->map, &self->partial, &meter, &log, err);
-        self->sum.statuses[capture->status]++;
-        self->sum.bytes_read += capture->bytes_read;
+    status = rlmr_map_phase_run(&phase, status, err);
+    self->sum.bytes_read = phase.bytes_read;
+    for (size_t i = 0; i < self->mine.count; i++) {
+        self->sum.statuses[self->mine.captures[i].status] += self->mine.pieces[i].index == 0;
     }
-    status = rlmr_comm_watch_end(self->comm, status, self->bytes_done, tick, self, err);
-    rlmr_progress_end(&self->progress);
     return status;
 }
 
@@ -275,7 +257,7 @@ static void print_summary(const run *self) {
 static rlmr_status check_only(run *self, rlmr_error *err) {
     rlmr_status status = scatter_datamap(self, err);
     for (size_t i = 0; i < self->mine.count && status == RLMR_OK; i++) {
-        self->sum.statuses[self->mine.captures[i].status]++;
+        self->sum.statuses[self->mine.captures[i].status] += self->mine.pieces[i].index == 0;
     }
     return status == RLMR_OK ? add_up(self, err) : status;
 }
@@ -308,7 +290,10 @@ static int exit_code(const run *self, rlmr_status status) {
 }
 
 int rlmr_run(rlmr_options *options) {
-    run self = {.options = options, .message_bytes = message_bytes_from_environment()};
+    run self = {.options = options,
+                .message_bytes =
+                    (size_t)bytes_from_environment("RLMR_MESSAGE_BYTES", RLMR_MESSAGE_BYTES_DEFAULT)};
+    options->map.split_bytes = bytes_from_environment("RLMR_SPLIT_BYTES", SPLIT_BYTES_DEFAULT);
     rlmr_error error;
     rlmr_error_clear(&error);
     rlmr_status status = rlmr_comm_open(self.message_bytes, &self.comm, &error);

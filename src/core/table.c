@@ -175,6 +175,23 @@ rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *er
     return RLMR_OK;
 }
 
+rlmr_status rlmr_table_append_all(rlmr_table *table, const rlmr_table *from, rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    uint64_t before = table->rows;
+    size_t blocks_before = table->blocks_count;
+    while (status == RLMR_OK && (uint64_t)table->blocks_count * RLMR_BLOCK_ROWS < before + from->rows) {
+        status = add_block(table, err);
+    }
+    for (uint64_t row = 0; row < from->rows && status == RLMR_OK; row++, table->rows++) {
+        rlmr_rows_copy(table->blocks[table->rows / RLMR_BLOCK_ROWS], from->blocks[row / RLMR_BLOCK_ROWS],
+                       row % RLMR_BLOCK_ROWS);
+    }
+    while (status != RLMR_OK && table->blocks_count > blocks_before) {
+        rlmr_rows_close(table->blocks[--table->blocks_count]);
+    }
+    return status;
+}
+
 void *rlmr_table_value(const rlmr_table *table, uint64_t row, size_t column) {
     return value_at(table->blocks[row / RLMR_BLOCK_ROWS], row % RLMR_BLOCK_ROWS, column);
 }

@@ -5,16 +5,7 @@
 typedef struct {
     rlmr_job *job;
     rlmr_memory *memory;
-    rlmr_file_damage *events_damage; /* of the file that the events come from */
 } reading;
-
-/* One pass over the trace serves every analysis. */
-static rlmr_status on_event(void *self, const rlmr_trace_event *event, rlmr_error *err) {
-    reading *at = self;
-    at->job->capture->events_with_stack +=
-        event->call_stack.bytes > 0 && rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op"));
-    return rlmr_memory_event(at->memory, event, at->events_damage, err);
-}
 
 static rlmr_status read_csv(reading *at, rlmr_error *err) {
     rlmr_file_damage damage = rlmr_job_damage(at->job, RLMR_FILE_operator_memory);
@@ -56,13 +47,12 @@ static rlmr_status read_text_trace(reading *at, uint64_t *events, rlmr_error *er
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     damage.events = true;
-    at->events_damage = &damage;
+    rlmr_memory_events_begin(at->memory, &damage);
     rlmr_status status =
         rlmr_trace_read(at->job->capture->files[RLMR_FILE_trace_view].path, at->job->options->strict,
-                        on_event, at, &errors, at->job->meter, events, &trouble);
+                        rlmr_memory_event, at->memory, &errors, at->job->meter, events, &trouble);
     status = rlmr_job_keep(&damage, status, &trouble, err);
     status = status == RLMR_OK ? rlmr_memory_finish(at->memory, &damage, err) : status;
-    at->events_damage = NULL;
     return status == RLMR_OK ? rlmr_file_damage_end(&damage, err) : status;
 }
 
@@ -71,9 +61,10 @@ static rlmr_status read_db_trace(reading *at, rlmr_profiler_db *db, uint64_t *ev
     bool present;
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
-    at->events_damage = damage;
+    rlmr_memory_events_begin(at->memory, damage);
     damage->events = true;
-    rlmr_status status = rlmr_profiler_db_events(db, on_event, at, events, &present, &trouble);
+    rlmr_status status =
+        rlmr_profiler_db_events(db, rlmr_memory_event, at->memory, events, &present, &trouble);
     rlmr_job_used(at->job, RLMR_FILE_profiler_db, present);
     status = rlmr_job_keep(damage, status, &trouble, err);
     damage->events = false;

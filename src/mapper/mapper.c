@@ -1,6 +1,7 @@
 #include "rlmr/mapper.h"
 
 #include "analyses.h"
+#include "rlmr/share.h"
 
 #define TABLE_SCHEMA(table) &rlmr_##table##_schema,
 const rlmr_schema *const rlmr_table_schemas[RLMR_TABLE_AND_FACT_COUNT] = {RLMR_TABLES(TABLE_SCHEMA)
@@ -129,10 +130,13 @@ static void check_usable(rlmr_capture *capture, uint64_t rows) {
     }
 }
 
-static rlmr_status map_files(rlmr_job *job, rlmr_error *err) {
+static rlmr_status map_files(rlmr_job *job, const rlmr_share *share, rlmr_error *err) {
     uint64_t before = count_rows(job->partial);
     rlmr_status status = rlmr_job_open(job, err);
-    if (status == RLMR_OK && is_chosen(job->options, RLMR_ANALYSIS_MEMORY)) {
+    if (share != NULL && rlmr_share_holds(share)) {
+        rlmr_share_report(share, job->capture);
+        before -= (uint64_t)job->capture->memory_rows;
+    } else if (status == RLMR_OK && is_chosen(job->options, RLMR_ANALYSIS_MEMORY)) {
         status = rlmr_map_memory(job, err);
     }
     if (status == RLMR_OK && goes_on(job) && rlmr_map_cluster(job->options)) {
@@ -144,7 +148,8 @@ static rlmr_status map_files(rlmr_job *job, rlmr_error *err) {
 }
 
 rlmr_status rlmr_map_capture(rlmr_capture *capture, const rlmr_map_options *options, rlmr_partial *partial,
-                             const rlmr_meter *meter, const rlmr_damage_log *log, rlmr_error *err) {
+                             const rlmr_share *share, const rlmr_meter *meter, const rlmr_damage_log *log,
+                             rlmr_error *err) {
     counter count = {.capture = capture, .outer = meter};
     rlmr_meter counting = {.advance = count_bytes, .self = &count};
     rlmr_status status = RLMR_OK;
@@ -152,7 +157,7 @@ rlmr_status rlmr_map_capture(rlmr_capture *capture, const rlmr_map_options *opti
     if (readable) {
         rlmr_job job = {
             .capture = capture, .options = options, .partial = partial, .meter = &counting, .log = log};
-        status = map_files(&job, err);
+        status = map_files(&job, share, err);
     }
     bool bad = capture->status == RLMR_CAPTURE_PARTIAL || capture->status == RLMR_CAPTURE_FAILED;
     if (status == RLMR_OK && options->strict && bad) {

@@ -51,9 +51,12 @@ struct rlmr_memory {
     uint32_t found[RLMR_FOUND_COUNT];
     uint32_t pta;
     uint32_t ge;
-    const char *records_name; /* of the file that rows come from */
-    rlmr_columns columns;     /* of that file */
-    bool time_offset;         /* the user has shifted the trace */
+    const char *records_name;        /* of the file that rows come from */
+    rlmr_columns columns;            /* of that file */
+    rlmr_file_damage *events_damage; /* of the file that events come from */
+    int64_t first_ns; /* least and greatest time of the records, of all processes that share the capture */
+    int64_t last_ns;
+    bool time_offset; /* the user has shifted the trace */
 };
 
 static rlmr_status intern(rlmr_memory *memory, const char *text, uint32_t *id, rlmr_error *err) {
@@ -82,6 +85,8 @@ rlmr_status rlmr_memory_open(rlmr_capture *capture, const rlmr_map_options *opti
     memory->partial = partial;
     memory->first_row = partial->tables[RLMR_TABLE_memory_events].rows;
     memory->time_offset = options->time_offset_ns != 0;
+    memory->first_ns = INT64_MAX;
+    memory->last_ns = INT64_MIN;
     rlmr_status status = rlmr_symtab_open(&memory->names, err);
     status = status == RLMR_OK
                  ? rlmr_stack_index_open(memory->names, partial->texts, options, &memory->index, err)
@@ -103,10 +108,16 @@ void rlmr_memory_close(rlmr_memory *memory) {
     }
 }
 
+static void widen_times(rlmr_memory *memory, int64_t first_ns, int64_t last_ns) {
+    memory->first_ns = first_ns < memory->first_ns ? first_ns : memory->first_ns;
+    memory->last_ns = last_ns > memory->last_ns ? last_ns : memory->last_ns;
+}
+
 /* A record with an allocation time looks for its stack. */
 static rlmr_status add_record(rlmr_memory *memory, rlmr_slice name, int64_t time_ns, rlmr_error *err) {
     rlmr_record record = {.time_ns = time_ns, .row = memory->partial->tables[RLMR_TABLE_memory_events].rows};
     rlmr_status status = rlmr_symtab_intern(memory->names, name, &record.name, err);
+    widen_times(memory, time_ns, time_ns);
     return status == RLMR_OK ? rlmr_bytes_append(&memory->records, &record, sizeof record, err) : status;
 }
 
@@ -208,9 +219,15 @@ bool rlmr_memory_wants_trace(const rlmr_memory *memory) {
     return memory->records.bytes > 0;
 }
 
-rlmr_status rlmr_memory_event(rlmr_memory *memory, const rlmr_trace_event *event, rlmr_file_damage *damage,
-                              rlmr_error *err) {
+void rlmr_memory_events_begin(rlmr_memory *memory, rlmr_file_damage *damage) {
+    memory->events_damage = damage;
+}
+
+rlmr_status rlmr_memory_event(void *self, const rlmr_trace_event *event, rlmr_error *err) {
+    rlmr_memory *memory = self;
     rlmr_event_problem problem = {0};
+    memory->capture->events_with_stack +=
+        event->call_stack.bytes > 0 && rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op"));
     rlmr_status status = rlmr_stack_index_add(memory->index, event, &problem, err);
     if (status == RLMR_OK && problem.reason != NULL) {
         int shown = event->name.bytes > 64 ? 64 : (int)event->name.bytes;
@@ -219,7 +236,7 @@ rlmr_status rlmr_memory_event(rlmr_memory *memory, const rlmr_trace_event *event
             (void)snprintf(place, sizeof place, " at byte %lld", (long long)event->offset);
         }
         memory->capture->events_skipped += problem.lost;
-        status = rlmr_file_damage_met(damage, event->offset, err, "event %llu%s: \"%.*s\": %s",
+        status = rlmr_file_damage_met(memory->events_damage, event->offset, err, "event %llu%s: \"%.*s\": %s",
                                       (unsigned long long)event->number, place, shown, event->name.text,
                                       problem.reason);
     }
@@ -234,14 +251,8 @@ static rlmr_record *records_of(rlmr_memory *memory, uint64_t *count) {
 /* Times in the trace and in the records that lie more than an hour apart are not of the same clock. */
 static rlmr_status check_ranges(rlmr_memory *memory, const rlmr_file_damage *trace, bool *meet,
                                 rlmr_error *err) {
-    uint64_t count;
-    const rlmr_record *records = records_of(memory, &count);
-    int64_t first = INT64_MAX;
-    int64_t last = INT64_MIN;
-    for (uint64_t i = 0; i < count; i++) {
-        first = records[i].time_ns < first ? records[i].time_ns : first;
-        last = records[i].time_ns > last ? records[i].time_ns : last;
-    }
+    int64_t first = memory->first_ns;
+    int64_t last = memory->last_ns;
     int64_t least;
     int64_t greatest;
     *meet = true;
@@ -307,4 +318,48 @@ rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_file_damage *damage, rl
         status = fill_in(memory, &records[i], damage, err);
     }
     return status;
+}
+
+rlmr_status rlmr_memory_encode_records(const rlmr_memory *memory, rlmr_bytes *out, rlmr_error *err) {
+    uint32_t count = rlmr_symtab_count(memory->names);
+    rlmr_status status = rlmr_bytes_append_i64(out, memory->first_ns, err);
+    status = status == RLMR_OK ? rlmr_bytes_append_i64(out, memory->last_ns, err) : status;
+    for (uint32_t name = 1; name < count && status == RLMR_OK; name++) {
+        status = rlmr_bytes_append_slice(out, rlmr_symtab_text(memory->names, name), err);
+    }
+    return status;
+}
+
+rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_slice told, bool *wanted, rlmr_error *err) {
+    rlmr_reader in = {.data = (const uint8_t *)told.text, .bytes = told.bytes};
+    int64_t first_ns = 0;
+    int64_t last_ns = 0;
+    rlmr_status status = rlmr_reader_i64(&in, &first_ns, err);
+    status = status == RLMR_OK ? rlmr_reader_i64(&in, &last_ns, err) : status;
+    if (status == RLMR_OK && first_ns <= last_ns) { /* there are records */
+        widen_times(memory, first_ns, last_ns);
+        *wanted = true;
+    }
+    while (status == RLMR_OK && in.at < in.bytes) {
+        rlmr_slice name;
+        uint32_t id;
+        status = rlmr_reader_slice(&in, &name, err);
+        status = status == RLMR_OK ? rlmr_symtab_intern(memory->names, name, &id, err) : status;
+    }
+    return status;
+}
+
+rlmr_status rlmr_memory_encode_events(const rlmr_memory *memory, rlmr_bytes *out, rlmr_error *err) {
+    return rlmr_stack_index_encode(memory->index, out, err);
+}
+
+rlmr_status rlmr_memory_take_events(rlmr_memory *memory, rlmr_slice told, rlmr_error *err) {
+    return rlmr_stack_index_take(memory->index, told, err);
+}
+
+void rlmr_memory_shift_rows(rlmr_memory *memory, int64_t rows_before) {
+    rlmr_table *table = &memory->partial->tables[RLMR_TABLE_memory_events];
+    for (uint64_t row = memory->first_row; row < table->rows; row++) {
+        *(int64_t *)rlmr_table_value(table, row, TABLE_file_row) += rows_before;
+    }
 }

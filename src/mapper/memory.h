@@ -26,14 +26,30 @@ void rlmr_memory_rows_end(rlmr_memory *memory);
 /** True if a record looks for a stack, so that the trace is worth reading. */
 bool rlmr_memory_wants_trace(const rlmr_memory *memory);
 
-/** Take one event of the trace. @param damage takes what is wrong with it
- *  @return OK, E_NOMEM, E_RANGE, E_LIMIT (STACKS) */
-RLMR_MUST_CHECK rlmr_status rlmr_memory_event(rlmr_memory *memory, const rlmr_trace_event *event,
-                                              rlmr_file_damage *damage, rlmr_error *err);
+/** Events of a file follow; what is wrong with them goes to `damage`, which is borrowed until the last of them. */
+void rlmr_memory_events_begin(rlmr_memory *memory, rlmr_file_damage *damage);
+
+/** Take one event of the trace. An rlmr_on_event. @return OK, E_NOMEM, E_RANGE, E_LIMIT (STACKS) */
+RLMR_MUST_CHECK rlmr_status rlmr_memory_event(void *memory, const rlmr_trace_event *event, rlmr_error *err);
 
 /** After the trace: match, and fill in the stacks. @param damage takes what is wrong with these
  *  @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_file_damage *damage,
                                                rlmr_error *err);
+
+/** For a capture that several processes read. Each appends to `out` what the others must take: after the rows, the names and the
+ *  times of the records; after the events, the index of call stacks.
+ *  @param wanted out: set if a record of the other process looks for a stack, else untouched
+ *  @return OK, E_NOMEM, E_PARSE; of take_events() E_RANGE and E_LIMIT (STACKS) too */
+RLMR_MUST_CHECK rlmr_status rlmr_memory_encode_records(const rlmr_memory *memory, rlmr_bytes *out,
+                                                       rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_slice told, bool *wanted,
+                                                     rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_memory_encode_events(const rlmr_memory *memory, rlmr_bytes *out,
+                                                      rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_memory_take_events(rlmr_memory *memory, rlmr_slice told, rlmr_error *err);
+
+/** So many rows of the file come before those that were taken here. */
+void rlmr_memory_shift_rows(rlmr_memory *memory, int64_t rows_before);
 
 #endif

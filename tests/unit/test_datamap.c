@@ -897,6 +897,97 @@ static void test_there_may_be_more_processes_than_captures(void) {
     CU_ASSERT_EQUAL(counts[0] + counts[1] + counts[2], 0);
 }
 
+/* ---- Pieces ---- */
+
+static const rlmr_map_options splitting = {.analyses[RLMR_ANALYSIS_MEMORY] = true, .split_bytes = 400};
+
+/* As map_of(), of captures that can be split; a tenth of their bytes are records. */
+static rlmr_datamap map_of_large(const int64_t *bytes, size_t count) {
+    rlmr_datamap map = map_of(bytes, count);
+    for (size_t i = 0; i < count; i++) {
+        rlmr_file *records = &map.captures[i].files[RLMR_FILE_operator_memory];
+        rlmr_file *trace = &map.captures[i].files[RLMR_FILE_trace_view];
+        records->bytes = bytes[i] / 10;
+        trace->bytes = bytes[i] - records->bytes;
+        records->state = trace->state = RLMR_FILE_UNUSED;
+        records->path = strdup("operator_memory.csv");
+        trace->path = strdup("trace_view.json");
+    }
+    return map;
+}
+
+/* Share out; the pieces of each capture follow one another without a gap, on processes that do. */
+static void split(const int64_t *bytes, size_t count, int processes, int64_t *loads, int *pieces) {
+    rlmr_datamap map = map_of_large(bytes, count);
+    rlmr_bytes parts[PROCESSES_MAX] = {{.data = NULL}};
+    int64_t next[CAPTURES_MAX] = {0};
+    memset(pieces, 0, count * sizeof *pieces);
+    CU_ASSERT_EQUAL(rlmr_datamap_share(&map, &splitting, parts, processes, NULL), RLMR_OK);
+    for (int p = 0; p < processes; p++) {
+        rlmr_datamap mine;
+        CU_ASSERT_EQUAL(rlmr_datamap_decode(&parts[p], &mine, NULL), RLMR_OK);
+        loads[p] = 0;
+        for (size_t i = 0; i < mine.count; i++) {
+            int32_t number = mine.captures[i].number;
+            const rlmr_piece *piece = &mine.pieces[i];
+            CU_ASSERT_EQUAL(piece->index, pieces[number]);
+            CU_ASSERT_EQUAL(piece->first_process + piece->index, p);
+            CU_ASSERT_EQUAL(piece->from, next[number]);
+            CU_ASSERT_TRUE(piece->to > piece->from);
+            CU_ASSERT_EQUAL(piece->to == piece->of, piece->index + 1 == piece->count);
+            CU_ASSERT_EQUAL(piece->of, bytes[number]);
+            next[number] = piece->to;
+            pieces[number]++;
+            loads[p] += piece->to - piece->from;
+        }
+        rlmr_datamap_release(&mine);
+        rlmr_bytes_release(&parts[p]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        CU_ASSERT_EQUAL(next[i], bytes[i]);
+    }
+    rlmr_datamap_release(&map);
+}
+
+static void test_large_captures_are_split_so_that_loads_are_equal(void) {
+    static const int64_t bytes[] = {90000, 30, 6000, 900, 90000};
+    int64_t loads[PROCESSES_MAX];
+    int pieces[COUNT(bytes)];
+    split(bytes, COUNT(bytes), 3, loads, pieces);
+    for (int p = 0; p < 3; p++) {
+        CU_ASSERT_TRUE(loads[p] > 62310 - 200 && loads[p] < 62310 + 200);
+    }
+    CU_ASSERT_EQUAL(pieces[0], 2);
+    CU_ASSERT_EQUAL(pieces[1], 1);
+    CU_ASSERT_EQUAL(pieces[2], 1);
+    CU_ASSERT_EQUAL(pieces[4], 2);
+    split(bytes, COUNT(bytes), 1, loads, pieces);
+    CU_ASSERT_EQUAL(pieces[0], 1);
+    split(bytes, 1, 8, loads, pieces);
+    CU_ASSERT_EQUAL(pieces[0], 8);
+}
+
+static void test_random_captures_are_split_so_that_loads_are_nearly_equal(void) {
+    uint64_t state = 5;
+    for (int round = 0; round < 400; round++) {
+        int64_t bytes[CAPTURES_MAX];
+        int64_t loads[PROCESSES_MAX];
+        int pieces[CAPTURES_MAX];
+        int64_t sum = 0;
+        size_t count = (size_t)round % 20 + 1;
+        int processes = round % PROCESSES_MAX + 1;
+        for (size_t i = 0; i < count; i++) {
+            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            bytes[i] = (int64_t)(state >> (40 + state % 12)) + 1;
+            sum += bytes[i];
+        }
+        split(bytes, count, processes, loads, pieces);
+        for (int p = 0; p < processes; p++) {
+            CU_ASSERT_TRUE(loads[p] <= sum / processes + sum / processes / 8 + 2 * splitting.split_bytes);
+        }
+    }
+}
+
 static void test_the_weight_is_what_the_analyses_read(void) {
     rlmr_capture capture;
     rlmr_capture_init(&capture);
@@ -978,5 +1069,9 @@ CU_TestInfo rlmr_tests_datamap[] = {
     {"there may be more processes than captures", test_there_may_be_more_processes_than_captures},
     {"the weight is what the analyses read", test_the_weight_is_what_the_analyses_read},
     {"a cut share is refused", test_a_cut_share_is_refused},
+    {"large captures are split so that loads are equal",
+     test_large_captures_are_split_so_that_loads_are_equal},
+    {"random captures are split so that loads are nearly equal",
+     test_random_captures_are_split_so_that_loads_are_nearly_equal},
     CU_TEST_INFO_NULL,
 };
