@@ -28,6 +28,7 @@ static rlmr_status take_field(rlmr_trace *self, size_t event_bytes, rlmr_raw_fie
     return status;
 }
 
+/* All but the call stack, of which most are never needed. */
 static rlmr_status take_fields(rlmr_trace *self, size_t event_bytes, const rlmr_event_fields *fields,
                                rlmr_trace_event *event, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
@@ -35,8 +36,11 @@ static rlmr_status take_fields(rlmr_trace *self, size_t event_bytes, const rlmr_
 #define TAKE_FIELD(field, key)                                                                               \
     status = status == RLMR_OK ? take_field(self, event_bytes, fields->field, &event->field, err) : status;
     RLMR_EVENT_FIELDS(TAKE_FIELD)
-    RLMR_ARGS_FIELDS(TAKE_FIELD)
+    TAKE_FIELD(sequence, )
+    TAKE_FIELD(forward_thread, )
 #undef TAKE_FIELD
+    event->call_stack = fields->call_stack.raw;
+    event->call_stack_escaped = fields->call_stack.escaped;
     return status;
 }
 

@@ -111,12 +111,19 @@ static rlmr_status on_event(void *self, const rlmr_trace_event *event, rlmr_erro
     out->events = event->number + 1;
     FUZZ_REQUIRE(offset > out->last_offset && offset < (int64_t)out->bytes && out->data[offset] == '{');
     out->last_offset = offset;
+    rlmr_trace_event shown = *event;
+    rlmr_bytes decoded = {0};
+    if (event->call_stack_escaped) {
+        FUZZ_REQUIRE(rlmr_json_string_decode(event->call_stack, &decoded, NULL) == RLMR_OK);
+        shown.call_stack = (rlmr_slice){.text = (const char *)decoded.data, .bytes = decoded.bytes};
+    }
     uint64_t hash = fuzz_hash(FUZZ_HASH, &offset, sizeof offset);
 #define HASH_FIELD(field, key)                                                                               \
-    FUZZ_REQUIRE(event->field.text != NULL || event->field.bytes == 0);                                      \
-    hash = hash_text(hash, event->field);
+    FUZZ_REQUIRE(shown.field.text != NULL || shown.field.bytes == 0);                                        \
+    hash = hash_text(hash, shown.field);
     RLMR_EVENT_FIELDS(HASH_FIELD)
     RLMR_ARGS_FIELDS(HASH_FIELD)
+    rlmr_bytes_release(&decoded);
     out->hash = fuzz_hash(out->hash, &hash, sizeof hash);
     if (event->call_stack.bytes > 0 || event->sequence.bytes > 0 ||
         rlmr_slice_equal(event->cat, RLMR_SLICE("cpu_op"))) {

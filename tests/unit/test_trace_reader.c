@@ -1,5 +1,6 @@
 #include "rlmr/trace_reader.h"
 
+#include "rlmr/json_reader.h"
 #include "rlmr/limits.h"
 
 #include <CUnit/Basic.h>
@@ -45,16 +46,29 @@ static void put_field(FILE *out, const char *field, rlmr_slice value) {
     }
 }
 
+static rlmr_slice stack_of(const rlmr_trace_event *event, rlmr_bytes *decoded) {
+    if (!event->call_stack_escaped) {
+        return event->call_stack;
+    }
+    CU_ASSERT_PTR_NOT_NULL(memchr(event->call_stack.text, '\\', event->call_stack.bytes));
+    CU_ASSERT_EQUAL(rlmr_json_string_decode(event->call_stack, decoded, NULL), RLMR_OK);
+    return (rlmr_slice){.text = (const char *)decoded->data, .bytes = decoded->bytes};
+}
+
 /* An event is a line: its number, and its fields that are not empty. */
 static rlmr_status note_event(void *context, const rlmr_trace_event *event, rlmr_error *err) {
     FILE *out = context;
+    rlmr_bytes decoded = {0};
+    rlmr_trace_event shown = *event;
+    shown.call_stack = stack_of(event, &decoded);
     (void)err;
-    (void)fprintf(out, "%llu", (unsigned long long)event->number);
-#define PUT_FIELD(field, key) put_field(out, #field, event->field);
+    (void)fprintf(out, "%llu", (unsigned long long)shown.number);
+#define PUT_FIELD(field, key) put_field(out, #field, shown.field);
     RLMR_EVENT_FIELDS(PUT_FIELD)
     RLMR_ARGS_FIELDS(PUT_FIELD)
 #undef PUT_FIELD
     (void)fputc('\n', out);
+    rlmr_bytes_release(&decoded);
     return RLMR_OK;
 }
 
