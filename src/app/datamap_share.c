@@ -121,15 +121,16 @@ static bool is_large(const sharing *self, const share_item *item) {
 
 static rlmr_status share_out(sharing *self, share_item *items, rlmr_error *err) {
     const rlmr_datamap *map = self->map;
+    size_t count = map->count;
     size_t small = 0;
     int64_t sum = 0;
-    for (size_t i = 0; i < map->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         items[i] = (share_item){.bytes = rlmr_datamap_weight(&map->captures[i], self->options), .at = i};
         sum += items[i].bytes;
     }
     self->target = sum / self->count + 1;
     rlmr_status status = RLMR_OK;
-    for (size_t i = 0; i < map->count && status == RLMR_OK; i++) {
+    for (size_t i = 0; i < count && status == RLMR_OK; i++) {
         if (is_large(self, &items[i])) {
             status = share_large(self, i, items[i].bytes, err);
         } else {

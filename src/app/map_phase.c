@@ -38,7 +38,7 @@ static rlmr_status open_shares(mapping *self, rlmr_error *err) {
     const rlmr_map_phase *phase = self->phase;
     const rlmr_datamap *mine = phase->mine;
     rlmr_status status = RLMR_OK;
-    self->shares = calloc(mine->count + 1, sizeof *self->shares);
+    self->shares = calloc(mine->count + 1, sizeof(rlmr_share *));
     if (self->shares == NULL) {
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to map %zu captures", mine->count);
     }
@@ -171,7 +171,7 @@ static rlmr_status exchange(mapping *self, rlmr_share_step step, rlmr_error *err
         status = self->shares[i] == NULL ? RLMR_OK : tell(self, i, step, parts, err);
     }
     status = rlmr_comm_agree(comm, status, err);
-    if (status == RLMR_OK) {
+    if (status == RLMR_OK && parts != NULL && told != NULL) {
         status = rlmr_comm_exchange_parts(comm, parts, told, err);
         for (int from = 0; from < count && status == RLMR_OK; from++) {
             status = hear(self, step, &told[from], err);
@@ -229,8 +229,10 @@ rlmr_status rlmr_map_phase_run(rlmr_map_phase *phase, rlmr_status local, rlmr_er
     bool any = false;
     rlmr_status status = local == RLMR_OK ? open_shares(&self, err) : local;
     status = rlmr_comm_agree(phase->comm, status, err);
-    status = status == RLMR_OK ? ask_for_shares(&self, &any, err) : status;
-    if (status == RLMR_OK) {
+    if (status == RLMR_OK && self.shares != NULL) {
+        status = ask_for_shares(&self, &any, err);
+    }
+    if (status == RLMR_OK && self.shares != NULL) {
         status = any ? map_shared(&self, err) : read_all(&self, err);
     }
     rlmr_progress_end(phase->progress);
