@@ -29,6 +29,10 @@ void rlmr_datamap_release(rlmr_datamap *map);
 RLMR_MUST_CHECK rlmr_status rlmr_datamap_share(const rlmr_datamap *map, const rlmr_map_options *options,
                                                rlmr_bytes *parts, int count, rlmr_error *err);
 
+/** Append one piece to the bytes of a share. @return OK or E_NOMEM */
+RLMR_MUST_CHECK rlmr_status rlmr_datamap_encode(const rlmr_capture *capture, const rlmr_piece *piece,
+                                                rlmr_bytes *part, rlmr_error *err);
+
 /** A share, back from its bytes. @return OK, E_NOMEM, E_PARSE */
 RLMR_MUST_CHECK rlmr_status rlmr_datamap_decode(const rlmr_bytes *part, rlmr_datamap *map, rlmr_error *err);
 

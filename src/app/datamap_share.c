@@ -39,15 +39,20 @@ typedef struct {
     int64_t target;
 } sharing;
 
-static rlmr_status put_piece(const sharing *self, size_t at, const rlmr_piece *piece, rlmr_error *err) {
-    rlmr_bytes *part = &self->parts[piece->first_process + piece->index];
+rlmr_status rlmr_datamap_encode(const rlmr_capture *capture, const rlmr_piece *piece, rlmr_bytes *part,
+                                rlmr_error *err) {
     const int64_t words[] = {piece->index, piece->count, piece->first_process,
                              piece->from,  piece->to,    piece->of};
-    rlmr_status status = rlmr_capture_encode(&self->map->captures[at], part, err);
+    rlmr_status status = rlmr_capture_encode(capture, part, err);
     for (size_t i = 0; i < sizeof words / sizeof words[0] && status == RLMR_OK; i++) {
         status = rlmr_bytes_append_i64(part, words[i], err);
     }
     return status;
+}
+
+static rlmr_status put_piece(const sharing *self, size_t at, const rlmr_piece *piece, rlmr_error *err) {
+    rlmr_bytes *part = &self->parts[piece->first_process + piece->index];
+    return rlmr_datamap_encode(&self->map->captures[at], piece, part, err);
 }
 
 /* Give pieces of `bytes` to the processes from the current one on, each up to the target. @return how many */

@@ -1,10 +1,11 @@
 /** Everything that decodes bytes of another process: shares of the DataMap, blocks of rows, blocks of texts, the codes
- *  that answer them, and the map of the cluster. The first byte of an input says which. */
+ *  that answer them, the map of the cluster, and the index of call stacks of a shared trace. The first byte of an input says which. */
 #include "datamap.h"
 #include "fuzz.h"
 #include "rlmr/cluster_map.h"
 #include "rlmr/memory_events.h"
 #include "rlmr/reducer.h"
+#include "stack_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 static void encode(const rlmr_datamap *map, rlmr_bytes *out) {
     for (size_t i = 0; i < map->count; i++) {
-        FUZZ_REQUIRE(rlmr_capture_encode(&map->captures[i], out, NULL) == RLMR_OK);
+        FUZZ_REQUIRE(rlmr_datamap_encode(&map->captures[i], &map->pieces[i], out, NULL) == RLMR_OK);
     }
 }
 
@@ -353,9 +354,36 @@ static void fuzz_cluster_map(fuzz_bytes input) {
     rlmr_cluster_map_close(map);
 }
 
+/* ---- The index of call stacks ---- */
+
+static void fuzz_index(fuzz_bytes input) {
+    rlmr_error err;
+    rlmr_error_clear(&err);
+    rlmr_symtab *names;
+    rlmr_symtab *texts;
+    rlmr_stack_index *index;
+    rlmr_record records[] = {{.time_ns = 1}, {.time_ns = INT64_MAX}, {.time_ns = 1000}};
+    FUZZ_REQUIRE(rlmr_symtab_open(&names, NULL) == RLMR_OK && rlmr_symtab_open(&texts, NULL) == RLMR_OK);
+    FUZZ_REQUIRE(rlmr_symtab_intern(names, RLMR_SLICE("add"), &records[0].name, NULL) == RLMR_OK);
+    FUZZ_REQUIRE(rlmr_symtab_intern(names, RLMR_SLICE("mul"), &records[1].name, NULL) == RLMR_OK);
+    records[2].name = records[0].name;
+    FUZZ_REQUIRE(rlmr_stack_index_open(names, texts, &(rlmr_map_options){0}, &index, NULL) == RLMR_OK);
+    rlmr_slice told = {.text = (const char *)input.data, .bytes = input.bytes};
+    rlmr_status status = rlmr_stack_index_take(index, told, &err);
+    FUZZ_REQUIRE(status == RLMR_OK || status == RLMR_E_PARSE);
+    FUZZ_REQUIRE(err.code == status && (status == RLMR_OK) == (err.message[0] == '\0'));
+    if (status == RLMR_OK) { /* a stack may be written with escapes that are none */
+        status = rlmr_stack_index_match(index, records, sizeof records / sizeof records[0], NULL);
+        FUZZ_REQUIRE(status == RLMR_OK || status == RLMR_E_PARSE || status == RLMR_E_LIMIT);
+    }
+    rlmr_stack_index_close(index);
+    rlmr_symtab_close(texts);
+    rlmr_symtab_close(names);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_bytes input = {.data = data, .bytes = size};
-    switch (fuzz_take_u8(&input) % 6) {
+    switch (fuzz_take_u8(&input) % 7) {
     case 0:
         fuzz_datamap(input);
         break;
@@ -371,8 +399,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 4:
         fuzz_codes(input);
         break;
-    default:
+    case 5:
         fuzz_cluster_map(input);
+        break;
+    default:
+        fuzz_index(input);
     }
     return 0;
 }

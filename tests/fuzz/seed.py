@@ -28,7 +28,7 @@ def wire_capture(number, role, path, stamp, message, files):
     for kind in range(9):
         state, size, name = files.get(kind, (0, -1, ""))
         data += struct.pack("<Iq", state, size) + text(name)
-    return data
+    return data + struct.pack("<6q", 0, 1, 0, 0, 100, 100)  # the whole of it
 
 
 def wire_block(run, rows, data):
@@ -56,6 +56,15 @@ def wire_map(roles, layouts, groups, stages):
     for role, ranks in stages:
         data += wire_words(role, len(ranks), *ranks)
     return data
+
+
+def wire_index(names, threads, stacks, pairs, stack_entries=(), plains=(), backwards=(), forwards=()):
+    """An index of call stacks; an id is a place in a list, from 1."""
+    data = struct.pack("<Iqq", 1, 5, 900)
+    for texts in (names, threads, stacks, [struct.pack("<II", *pair) for pair in pairs]):
+        data += wire_words(len(texts) + 1) + b"".join(text(each) for each in texts)
+    forms = (("<qqQIII4x", stack_entries), ("<qqQII", plains), ("<qqQqII", backwards), ("<qqQI4x", forwards))
+    return data + b"".join(text(b"".join(struct.pack(form, *entry) for entry in entries)) for form, entries in forms)
 
 
 def wire():
@@ -100,6 +109,18 @@ def wire():
     yield "map_bad_sizes", b"\5" + wire_map(["a"], [(0, 2, 2, 1, 2, 1, 9)], [], [])
     yield "map_bad_role", b"\5" + wire_map(["a"], [], [(1, "1", [0], [])], [])
     yield "map_many", b"\5" + wire_words(0, 0, 0, 2**32 - 1) + bytes(40)
+    stacks, pairs = ["f.py(1): f;\\r\\n", "g", "\\q"], [(1, 1), (2, 2)]
+    entries = {"stack_entries": [(0, 50, 3, 1, 3, 0), (20, 2000, 9, 1, 4, 7), (20, 2000, 9, 2, 7, 7)],
+               "plains": [(1, 5000, 4, 1, 0), (2, 6000, 5, 2, 1)], "backwards": [(1, 7000, 6, 11, 1, 0), (3, 9, 7, 12, 2, 0)],
+               "forwards": [(11, 0, 1, 4), (12, 1, 2, 3)]}
+    index = b"\6" + wire_index(["add", "mul"], ["1\0" + "1", "1\0" + "2"], stacks, pairs, **entries)
+    yield "index_some", index
+    yield "index_empty", b"\6" + wire_index([], [], [], [])
+    yield "index_cut", index[:-9]
+    yield "index_other_name", b"\6" + wire_index(["sub"], [], [], [])
+    yield "index_bad_pair", b"\6" + wire_index(["add"], ["1"], [], [(1, 2)])
+    yield "index_bad_stack", b"\6" + wire_index(["add"], [], ["a"], [], stack_entries=[(0, 1, 2, 1, 4, 0)])
+    yield "index_many", b"\6" + struct.pack("<IqqI", 0, 0, 0, 2**32 - 1) + bytes(40)
 
 
 # ------------------------------------------------------------------------------------ datamap
