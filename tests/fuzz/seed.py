@@ -24,7 +24,7 @@ def text(value):
 
 def wire_capture(number, role, path, stamp, message, files):
     numbers = [number, number - 1, number % 3, number % 4, 5, 6, 7, 8, 9, 10, 11, -1]
-    data = struct.pack("<12q", *numbers) + b"".join(text(t) for t in (role, path, stamp, message))
+    data = struct.pack("<12q", *numbers) + b"".join(text(t) for t in (role, path, stamp, message, role))
     for kind in range(9):
         state, size, name = files.get(kind, (0, -1, ""))
         data += struct.pack("<Iq", state, size) + text(name)
