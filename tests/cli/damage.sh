@@ -10,13 +10,16 @@ time_us=1736408883694624.810
 event="{\"name\": \"aten::add\", \"cat\": \"cpu_op\", \"ph\": \"X\", \"ts\": \"$time_us\", \"dur\": 5, \"pid\": 1, \"tid\": 1,"
 event+=" \"args\": {\"Call stack\": \"a.py(1): f\"}}"
 
-# Run JOB on one and on three processes: same file, same messages; leaves JOB.h5 and $work/stderr.
+# Run JOB on one and on three processes, whole captures and shared ones: same file, same messages; leaves JOB.h5 and $work/stderr.
 run_both() { # EXIT_CODE JOB
+    local split_bytes
     run_expecting "$1" 1 -q -o "$2.h5" "$2"
     sort "$work/stderr" >"$2.err"
-    run_expecting "$1" 3 -q -o "$2.three.h5" "$2"
-    check "$2: three processes write the same file" cmp "$2.h5" "$2.three.h5"
-    check_file "$2: three processes say the same" "$2.err" <(sort "$work/stderr")
+    for split_bytes in 1000000000 200; do
+        RLMR_SPLIT_BYTES=$split_bytes run_expecting "$1" 3 -q --force -o "$2.three.h5" "$2"
+        check "$2: three processes write the same file, captures of $split_bytes bytes shared" cmp "$2.h5" "$2.three.h5"
+        check_file "$2: three processes say the same" "$2.err" <(sort "$work/stderr")
+    done
 }
 
 # With --strict the same job is a failure with one message about a capture, and no file.
