@@ -22,34 +22,46 @@ void rlmr_progress_start(rlmr_progress *progress, const rlmr_options *options, i
                                 .terminal = isatty(STDERR_FILENO) == 1,
                                 .total_bytes = total_bytes,
                                 .start_s = now_s()};
-    progress->period_s = options->progress == RLMR_PROGRESS_ALWAYS ? ALWAYS_PERIOD_S : LOG_PERIOD_S;
+    progress->always = options->progress == RLMR_PROGRESS_ALWAYS;
+    progress->period_s = progress->always ? ALWAYS_PERIOD_S : LOG_PERIOD_S;
     if (progress->terminal) {
         progress->period_s = TERMINAL_PERIOD_S;
     }
     progress->last_s = progress->start_s;
 }
 
-void rlmr_progress_update(rlmr_progress *progress, int64_t done_bytes) {
-    double now = progress->shown ? now_s() : 0;
-    if (!progress->shown || now - progress->last_s < progress->period_s) {
-        return;
-    }
-    progress->last_s = now;
-    /* A capture that could not be shared after all is read again. */
-    done_bytes = done_bytes < progress->total_bytes ? done_bytes : progress->total_bytes;
-    double rate = (double)done_bytes / (now - progress->start_s);
+static void print_line(rlmr_progress *progress, double now) {
+    int64_t done_bytes = progress->done_bytes;
+    double seconds = now - progress->start_s;
+    double rate = seconds > 0 ? (double)done_bytes / seconds : 0;
     double left_s = rate > 0 ? (double)(progress->total_bytes - done_bytes) / rate : 0;
     (void)fprintf(stderr, "%srl-insight-mr: progress: %.1f of %.1f MB (%.0f %%), %.1f MB/s, %.0f s left%s",
                   progress->terminal ? "\r" : "", (double)done_bytes / 1e6,
                   (double)progress->total_bytes / 1e6,
                   100.0 * (double)done_bytes / (double)progress->total_bytes, rate / 1e6, left_s,
                   progress->terminal ? "\033[K" : "\n");
-    progress->line_open = progress->terminal;
+    progress->last_s = now;
+    progress->begun = true;
+}
+
+void rlmr_progress_update(rlmr_progress *progress, int64_t done_bytes) {
+    if (!progress->shown) {
+        return;
+    }
+    /* A capture that could not be shared after all is read again. */
+    progress->done_bytes = done_bytes < progress->total_bytes ? done_bytes : progress->total_bytes;
+    double now = now_s();
+    if (now - progress->last_s >= progress->period_s) {
+        print_line(progress, now);
+    }
 }
 
 void rlmr_progress_end(rlmr_progress *progress) {
-    if (progress->line_open) {
-        (void)fputc('\n', stderr);
-        progress->line_open = false;
+    if (progress->shown && (progress->begun || progress->always)) {
+        print_line(progress, now_s());
+        if (progress->terminal) {
+            (void)fputc('\n', stderr);
+        }
     }
+    progress->shown = false;
 }

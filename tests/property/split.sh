@@ -48,6 +48,14 @@ run_expecting 0 4 -v --force --strict -o "$other" "$work/job"
 run_expecting 0 1 -q --force --strict -o "$one" "$work/job"
 check "np 4, --strict: same bytes" cmp "$one" "$other"
 
+mapfile -t sizes < <(find "$work/job" \( -name trace_view.json -o -name operator_memory.csv -o -name profiler_metadata.json \) -printf '%s\n')
+megabytes=$(printf '%s\n' "${sizes[@]}" | awk '{ sum += $1 } END { printf "%.1f", sum / 1e6 }')
+for processes in 1 4; do
+    run_expecting 0 "$processes" --force --progress always -o "$other" "$work/job"
+    check "np $processes: the last line of progress has all bytes" \
+        grep -qE "progress: $megabytes of $megabytes MB \(100 %\), [0-9.]+ MB/s, 0 s left\$" "$work/stderr"
+done
+
 # --- Something is wrong with one of them ---------------------------------------------------------------------
 trace="large/*_ascend_pt/$data/trace_view.json"
 records="large/*_ascend_pt/$data/operator_memory.csv"
