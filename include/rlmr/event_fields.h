@@ -37,4 +37,10 @@ typedef struct {
  *          is written with a backslash, or a string may be beyond the limit; the fields mean nothing then */
 bool rlmr_event_fields_find(rlmr_scan_path path, rlmr_slice event, int depth, rlmr_event_fields *fields);
 
+/** The same for the event that a scan is giving, while it is given. What the scan has seen of it need not be looked at again.
+ *
+ *  @param text of the event, at most what was fed */
+bool rlmr_event_fields_scanned(const rlmr_event_scan *scan, const rlmr_event_bounds *event, rlmr_slice text,
+                               rlmr_event_fields *fields);
+
 #endif

@@ -81,6 +81,9 @@ typedef struct {
     unsigned flags;                  /* of the event at hand */
     char last;                       /* byte that is no blank */
     char tail[RLMR_SCAN_TAIL_BYTES]; /* the last bytes fed */
+    const struct rlmr_json_block
+        *blocks;        /* while a piece is scanned, some of its masks, up to the event given; else NULL */
+    size_t first_block; /* number of the first in the piece */
 } rlmr_event_scan;
 
 /** Stand behind the `[` of an array of events, or at the first byte of an event.

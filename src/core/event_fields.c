@@ -285,22 +285,28 @@ static bool is_escape(const finder *self, size_t at) {
     }
 }
 
-static bool take_block(finder *self, size_t base, const rlmr_json_block *block) {
-    bool good = block->bad == 0;
-    for (uint64_t escapes = block->escaped; good && escapes != 0; escapes &= escapes - 1) {
+/* The bytes of a block that are set in `part`. The block begins at byte `base` of the event, or before it, modulo 2^64. */
+static bool take_block(finder *self, size_t base, const rlmr_json_block *block, uint64_t part) {
+    bool good = (block->bad & part) == 0;
+    for (uint64_t escapes = block->escaped & part; good && escapes != 0; escapes &= escapes - 1) {
         good = is_escape(self, base + json_lowest(escapes));
     }
-    for (uint64_t marks = block->quote | block->mark | block->scalar; good && marks != 0;
+    for (uint64_t marks = (block->quote | block->mark | block->scalar) & part; good && marks != 0;
          marks &= marks - 1) {
         good = take_mark(self, base + json_lowest(marks));
     }
     return good;
 }
 
-bool rlmr_event_fields_find(rlmr_scan_path path, rlmr_slice event, int depth, rlmr_event_fields *fields) {
+/* Whether it may be an event, with no string beyond the limit. */
+static bool begin(rlmr_slice event, rlmr_event_fields *fields) {
     *fields = (rlmr_event_fields){.name = {.text = false}};
-    if (event.bytes > RLMR_LIMIT_STRING_BYTES || event.bytes == 0 || event.text[0] != '{' ||
-        event.text[event.bytes - 1] != '}') {
+    return event.bytes <= RLMR_LIMIT_STRING_BYTES && event.bytes > 0 && event.text[0] == '{' &&
+           event.text[event.bytes - 1] == '}';
+}
+
+bool rlmr_event_fields_find(rlmr_scan_path path, rlmr_slice event, int depth, rlmr_event_fields *fields) {
+    if (!begin(event, fields)) {
         return false;
     }
     finder self = {.event = event, .fields = fields, .next = VALUE, .outer_depth = depth};
@@ -310,11 +316,34 @@ bool rlmr_event_fields_find(rlmr_scan_path path, rlmr_slice event, int depth, rl
         size_t bytes = event.bytes - at < JSON_BATCH_BYTES ? event.bytes - at : JSON_BATCH_BYTES;
         size_t count = rlmr_json_blocks(path, &carry, event.text + at, bytes, blocks);
         for (size_t i = 0; i < count; i++) {
-            if (!take_block(&self, at + i * JSON_BLOCK_BYTES, &blocks[i])) {
+            if (!take_block(&self, at + i * JSON_BLOCK_BYTES, &blocks[i], UINT64_MAX)) {
                 return false;
             }
         }
         at += bytes;
+    }
+    return self.next == NOTHING;
+}
+
+bool rlmr_event_fields_scanned(const rlmr_event_scan *scan, const rlmr_event_bounds *event, rlmr_slice text,
+                               rlmr_event_fields *fields) {
+    int64_t start = event->start - scan->at;
+    size_t first = start < 0 ? 0 : (size_t)start / JSON_BLOCK_BYTES;
+    if (start < 0 || first < scan->first_block) {
+        return rlmr_event_fields_find(scan->path, text, scan->outer_depth, fields);
+    }
+    if (!begin(text, fields)) {
+        return false;
+    }
+    finder self = {.event = text, .fields = fields, .next = VALUE, .outer_depth = scan->outer_depth};
+    size_t end = (size_t)(event->end - scan->at);
+    for (size_t base = first * JSON_BLOCK_BYTES; base < end; base += JSON_BLOCK_BYTES) {
+        uint64_t part = base < (size_t)start ? ~json_bits_below((size_t)start - base) : UINT64_MAX;
+        part &= json_bits_below(end - base);
+        const rlmr_json_block *block = &scan->blocks[base / JSON_BLOCK_BYTES - scan->first_block];
+        if (!take_block(&self, base - (size_t)start, block, part)) {
+            return false;
+        }
     }
     return self.next == NOTHING;
 }

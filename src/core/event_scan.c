@@ -8,6 +8,9 @@
 #define SEQUENCE "\"Sequence number\""
 #define CPU_OP "\"cpu_op\""
 
+/* Whose masks are at hand: an event that fits is not looked at twice. */
+#define WINDOW_BLOCKS (8 * JSON_BATCH_BLOCKS)
+
 _Static_assert(sizeof SEQUENCE - 2 <= RLMR_SCAN_TAIL_BYTES,
                "the tail holds what may precede the last byte of a key");
 
@@ -207,29 +210,54 @@ static void leave_piece(piece *in, size_t bytes) {
     }
 }
 
+/* Room for a batch that begins with block `next` of the piece. The blocks of the event at hand stay, if there is room for them. */
+static rlmr_json_block *make_room(rlmr_event_scan *scan, rlmr_json_block *blocks, size_t next) {
+    size_t held = next - scan->first_block;
+    if (held + JSON_BATCH_BLOCKS > WINDOW_BLOCKS) {
+        int64_t start = scan->start - scan->at;
+        size_t first = scan->depth > 0 && start >= 0 ? (size_t)start / JSON_BLOCK_BYTES : next;
+        bool fits = first >= scan->first_block && next - first + JSON_BATCH_BLOCKS <= WINDOW_BLOCKS;
+        size_t kept = fits ? next - first : 0;
+        memmove(blocks, blocks + held - kept, kept * sizeof *blocks);
+        scan->first_block = next - kept;
+        held = kept;
+    }
+    return blocks + held;
+}
+
+/* Blocks of `bytes` bytes from byte `at` of the piece on. */
+static rlmr_status walk_batch(piece *in, size_t at, size_t bytes, const rlmr_json_block *blocks, size_t count,
+                              rlmr_error *err) {
+    rlmr_event_scan *scan = in->scan;
+    rlmr_status status = RLMR_OK;
+    for (size_t i = 0; i < count && scan->state == RLMR_SCAN_OPEN && status == RLMR_OK; i++) {
+        size_t base = i * JSON_BLOCK_BYTES;
+        size_t here = bytes - base < JSON_BLOCK_BYTES ? bytes - base : JSON_BLOCK_BYTES;
+        if (scan->depth > 0 && (blocks[i].bracket | blocks[i].bad | blocks[i].key_end) == 0) {
+            scan->flags |= blocks[i].escaped != 0 ? RLMR_EVENT_UNSURE : 0;
+        } else {
+            status = walk_block(in, at + base, here, &blocks[i], err);
+        }
+    }
+    return status;
+}
+
 rlmr_status rlmr_event_scan_feed(rlmr_event_scan *scan, rlmr_slice text, rlmr_on_bounds on_event, void *self,
                                  rlmr_error *err) {
     piece in = {.scan = scan, .text = text.text, .on_event = on_event, .self = self};
-    rlmr_json_block blocks[JSON_BATCH_BLOCKS];
+    rlmr_json_block blocks[WINDOW_BLOCKS];
     rlmr_status status = RLMR_OK;
-    for (size_t at = 0; at < text.bytes && scan->state == RLMR_SCAN_OPEN;) {
+    scan->blocks = blocks;
+    scan->first_block = 0;
+    for (size_t at = 0; at < text.bytes && scan->state == RLMR_SCAN_OPEN && status == RLMR_OK;) {
         size_t bytes = text.bytes - at < JSON_BATCH_BYTES ? text.bytes - at : JSON_BATCH_BYTES;
-        size_t count = rlmr_json_blocks(scan->path, &scan->carry, text.text + at, bytes, blocks);
-        for (size_t i = 0; i < count && scan->state == RLMR_SCAN_OPEN; i++) {
-            size_t base = i * JSON_BLOCK_BYTES;
-            size_t here = bytes - base < JSON_BLOCK_BYTES ? bytes - base : JSON_BLOCK_BYTES;
-            if (scan->depth > 0 && (blocks[i].bracket | blocks[i].bad | blocks[i].key_end) == 0) {
-                scan->flags |= blocks[i].escaped != 0 ? RLMR_EVENT_UNSURE : 0;
-                continue;
-            }
-            status = walk_block(&in, at + base, here, &blocks[i], err);
-            if (status != RLMR_OK) {
-                return status;
-            }
-        }
+        rlmr_json_block *batch = make_room(scan, blocks, at / JSON_BLOCK_BYTES);
+        size_t count = rlmr_json_blocks(scan->path, &scan->carry, text.text + at, bytes, batch);
+        status = walk_batch(&in, at, bytes, batch, count, err);
         at += bytes;
     }
-    if (scan->state == RLMR_SCAN_OPEN && text.bytes > 0) {
+    scan->blocks = NULL;
+    if (status == RLMR_OK && scan->state == RLMR_SCAN_OPEN && text.bytes > 0) {
         leave_piece(&in, text.bytes);
     }
     return status;

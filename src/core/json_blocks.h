@@ -10,7 +10,7 @@
 #define JSON_BATCH_BLOCKS ((size_t)32)
 #define JSON_BATCH_BYTES (JSON_BATCH_BLOCKS * JSON_BLOCK_BYTES)
 
-typedef struct {
+typedef struct rlmr_json_block {
     uint64_t quote;   /* opens or closes a string */
     uint64_t mark;    /* one of ,:{}[] outside strings */
     uint64_t bracket; /* one of {}[] outside strings */

@@ -93,10 +93,9 @@ static rlmr_status give_event(rlmr_trace *self, const rlmr_event_bounds *bounds,
     text.bytes = (size_t)(bounds->end - bounds->start);
     rlmr_event_fields fields;
     rlmr_trace_event event = {.number = 0};
-    rlmr_status status =
-        !self->strict && rlmr_event_fields_find(self->scan.path, text, self->array_depth, &fields)
-            ? take_fields(self, text.bytes, &fields, &event, err)
-            : parse_event(self, text, &event, err);
+    rlmr_status status = !self->strict && rlmr_event_fields_scanned(&self->scan, bounds, text, &fields)
+                             ? take_fields(self, text.bytes, &fields, &event, err)
+                             : parse_event(self, text, &event, err);
     if (status == RLMR_OK) {
         event.number = self->events++;
         event.offset = bounds->start;

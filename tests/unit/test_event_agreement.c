@@ -20,6 +20,8 @@ typedef struct {
     size_t room;
     rlmr_json_parser *parser; /* NULL for the scan */
     bool closed;              /* the end of the array was met, without an error before it */
+    const rlmr_event_scan *scan;
+    rlmr_slice text; /* that is scanned */
 
     int64_t end; /* behind the last event, or the array */
 } bounds;
@@ -70,15 +72,39 @@ static bounds parse_bounds(rlmr_slice text) {
 
 /* ---- Bounds by the scan ---- */
 
+static rlmr_slice slice_of(rlmr_slice text, const rlmr_event_bounds *event) {
+    return (rlmr_slice){.text = text.text + event->start, .bytes = (size_t)(event->end - event->start)};
+}
+
+static bool is_same_field(rlmr_raw_field a, rlmr_raw_field b) {
+    return a.raw.text == b.raw.text && a.raw.bytes == b.raw.bytes && a.text == b.text &&
+           a.escaped == b.escaped;
+}
+
+/* With the masks of the scan and with new ones the same is found. */
+static bool is_found_alike(const bounds *out, const rlmr_event_bounds *event) {
+    rlmr_event_fields found;
+    rlmr_event_fields scanned;
+    rlmr_slice text = slice_of(out->text, event);
+    bool sure = rlmr_event_fields_find(out->scan->path, text, 1, &found);
+    bool same = rlmr_event_fields_scanned(out->scan, event, text, &scanned) == sure;
+#define IS_SAME(field, key, kind) same = same && (!sure || is_same_field(found.field, scanned.field));
+    RLMR_RAW_EVENT_FIELDS(IS_SAME)
+    RLMR_RAW_ARGS_FIELDS(IS_SAME)
+#undef IS_SAME
+    return same;
+}
+
 static rlmr_status note_bounds(void *self, const rlmr_event_bounds *event, rlmr_error *err) {
     (void)err;
+    CU_ASSERT_TRUE(is_found_alike(self, event));
     add_event(self, event->start, event->end, event->flags);
     return RLMR_OK;
 }
 
 static bounds scan_bounds(rlmr_scan_path path, rlmr_slice text, size_t piece) {
-    bounds out = {.end = 1};
     rlmr_event_scan scan;
+    bounds out = {.end = 1, .scan = &scan, .text = text};
     rlmr_event_scan_begin(&scan, path, 1, 1);
     for (size_t at = 1; at < text.bytes; at += piece) {
         size_t rest = text.bytes - at;
@@ -89,10 +115,6 @@ static bounds scan_bounds(rlmr_scan_path path, rlmr_slice text, size_t piece) {
     CU_ASSERT_TRUE(out.closed || scan.good == out.end);
     out.end = scan.good;
     return out;
-}
-
-static rlmr_slice slice_of(rlmr_slice text, const rlmr_event_bounds *event) {
-    return (rlmr_slice){.text = text.text + event->start, .bytes = (size_t)(event->end - event->start)};
 }
 
 /* The scan gives what the parser gives, and goes on behind an error only if that is a value inside an event. */
@@ -147,6 +169,26 @@ static void test_random_texts_have_the_bounds_of_the_parser(void) {
         closed += check_bounds((rlmr_slice){.text = text, .bytes = out.bytes + 1}, 1 + i % 200);
     }
     CU_ASSERT_TRUE(closed > 40000 && closed < 90000);
+}
+
+/* Events about as long as what is kept of the masks, and longer, behind short ones. */
+static void test_long_events_have_the_fields_of_short_ones(void) {
+    enum { LONGEST = 40000 };
+    char *text = malloc((size_t)2 * LONGEST + 1000);
+    for (size_t bytes = 100; bytes < LONGEST; bytes += bytes < 12000 || bytes > 18000 ? 1777 : 61) {
+        char *at = stpcpy(text, "[");
+        for (int i = 0; i < 2; i++) {
+            at = stpcpy(at, "{\"name\":\"a\",\"ts\":1},{\"cat\":\"cpu_op\",\"args\":{\"Call stack\":\"");
+            memset(at, 's', bytes);
+            at[bytes / 2] = i == 0 ? '"' : 's'; /* damage, but only of values */
+            memcpy(at + bytes / 2 + 1, i == 0 ? ",\"" : "ss", 2);
+            at = stpcpy(at + bytes, "\",\"Sequence number\":7},\"dur\":3},");
+        }
+        at = stpcpy(at, "{}]");
+        (void)check_bounds((rlmr_slice){.text = text, .bytes = (size_t)(at - text)}, 1 << 18);
+        (void)check_bounds((rlmr_slice){.text = text, .bytes = (size_t)(at - text)}, 20000);
+    }
+    free(text);
 }
 
 /* ---- Fields ---- */
@@ -388,6 +430,7 @@ static void test_generated_traces_agree(void) {
 
 CU_TestInfo rlmr_tests_event_agreement[] = {
     {"random texts have the bounds of the parser", test_random_texts_have_the_bounds_of_the_parser},
+    {"long events have the fields of short ones", test_long_events_have_the_fields_of_short_ones},
     {"fields are those of the reader", test_fields_are_those_of_the_reader},
     {"an event is sure if the parser takes it", test_an_event_is_sure_if_the_parser_takes_it},
     {"real traces agree", test_real_traces_agree},

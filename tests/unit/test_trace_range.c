@@ -213,7 +213,7 @@ static void check_every_split(const char *path, size_t bytes, bool strict, const
         int64_t ends[] = {(int64_t)at, 0, INT64_MAX};
         ends[1] = INT64_MAX;
         (void)check_ranges(path, strict, whole, ends, 2);
-        for (size_t then = at % 29; then <= bytes; then += 29) {
+        for (size_t then = at % 29; at % 7 == 0 && then <= bytes; then += 29) {
             ends[1] = (int64_t)then;
             (void)check_ranges(path, strict, whole, ends, 3);
         }
@@ -286,7 +286,7 @@ static void test_random_texts_in_random_ranges(void) {
     fixture file = open_fixture();
     random_json out = {.random = 23};
     size_t sound = 0;
-    for (size_t i = 0; i < 6000; i++) {
+    for (size_t i = 0; i < 3000; i++) {
         random_events(&out);
         if (i % 3 == 2) {
             random_damage(&out);
@@ -307,7 +307,7 @@ static void test_random_texts_in_random_ranges(void) {
         sound += check_ranges(file.path, strict, &whole, ends, 4);
         (void)check_shared(file.path, (int64_t)out.bytes + 1, strict, &whole, 1 + i % RANGES_MAX);
     }
-    CU_ASSERT_TRUE(sound > 200 && sound < 5000);
+    CU_ASSERT_TRUE(sound > 100 && sound < 2500);
     remove_fixture(&file);
 }
 
