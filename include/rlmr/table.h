@@ -102,8 +102,11 @@ RLMR_MUST_CHECK rlmr_status rlmr_rows_open(const rlmr_schema *schema, size_t cap
                                            rlmr_error *err);
 void rlmr_rows_close(rlmr_rows *rows);
 
-/** Copy row `at` of `from` behind the last row of `to`, which has the same schema and room for it. */
-void rlmr_rows_copy(rlmr_rows *to, const rlmr_rows *from, size_t at);
+/** Copy `count` rows of `from`, from row `at` on, behind the last row of `to`, which has the same schema and room for them. */
+void rlmr_rows_copy(rlmr_rows *to, const rlmr_rows *from, size_t at, size_t count);
+
+/** Value of column `k` of the schema's key in row `at`, as an integer of the same order. */
+int64_t rlmr_rows_key(const rlmr_rows *rows, size_t at, size_t k);
 
 /** Order of two rows by the schema's key: negative, 0 or positive. Text compares by id, so after translation
  *  to codes of a sorted dictionary it is bytewise order. */
@@ -122,7 +125,6 @@ typedef struct {
     rlmr_rows **blocks;
     size_t blocks_count;
     size_t blocks_capacity;
-    uint64_t *order; /**< after rlmr_table_sort(): row numbers in key order; NULL before */
 } rlmr_table;
 
 void rlmr_table_init(rlmr_table *table, const rlmr_schema *schema);
@@ -132,20 +134,27 @@ void rlmr_table_release(rlmr_table *table);
  *  table as it was */
 RLMR_MUST_CHECK rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *err);
 
-/** Append all rows of `from`, which has the same schema. @return OK or E_NOMEM, which leaves the table as it was */
-RLMR_MUST_CHECK rlmr_status rlmr_table_append_all(rlmr_table *table, const rlmr_table *from, rlmr_error *err);
+/** Append rows of the same schema. @return OK or E_NOMEM, with the rows appended so far */
+RLMR_MUST_CHECK rlmr_status rlmr_table_append_rows(rlmr_table *table, const rlmr_rows *rows, rlmr_error *err);
 
-/** Pointer to one value, of the type in the schema; valid until rlmr_table_release(). */
+/** Free the memory of rows block * RLMR_BLOCK_ROWS on, of one block: they must not be used any more, and the table is neither
+ *  appended to nor sorted. */
+void rlmr_table_drop(rlmr_table *table, size_t block);
+
+/** Pointer to one value, of the type in the schema; valid until rlmr_table_release() or rlmr_table_sort(). */
 void *rlmr_table_value(const rlmr_table *table, uint64_t row, size_t column);
 
 /** Replace each id of a text column by map[id]; `map` has an entry for every id that occurs. */
 void rlmr_table_translate(rlmr_table *table, size_t column, const uint32_t *map);
 
-/** Sort by the schema's key in O(n log n); needed before rlmr_table_encode(). @return OK or E_NOMEM */
+/** Bring the rows into the order of the schema's key, rows of equal keys as they are, in O(n log n). Takes 32 bytes a row meanwhile.
+ *  @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err);
 
-/** Append rows first .. first + count - 1 of the key order to `out` as one block: a 32-bit row count, then
- *  each column.
+/** Copy the values of one column in rows first .. first + count - 1 to an array. */
+void rlmr_table_copy(const rlmr_table *table, uint64_t first, size_t count, size_t column, void *to);
+
+/** Append rows first .. first + count - 1 to `out` as one block: a 32-bit row count, then each column.
  *  @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count,
                                               rlmr_bytes *out, rlmr_error *err);

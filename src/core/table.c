@@ -68,15 +68,15 @@ void rlmr_rows_close(rlmr_rows *rows) {
     free(rows);
 }
 
-void rlmr_rows_copy(rlmr_rows *to, const rlmr_rows *from, size_t at) {
+void rlmr_rows_copy(rlmr_rows *to, const rlmr_rows *from, size_t at, size_t count) {
     for (size_t c = 0; c < to->schema->columns_count; c++) {
-        memcpy(value_at(to, to->rows, c), value_at(from, at, c), column_bytes(to, c));
+        memcpy(value_at(to, to->rows, c), value_at(from, at, c), count * column_bytes(to, c));
     }
-    to->rows++;
+    to->rows += count;
 }
 
-/* Key columns are integers or text ids; every one of them fits int64 in order. */
-static int64_t key_value(const rlmr_rows *rows, size_t at, size_t column) {
+int64_t rlmr_rows_key(const rlmr_rows *rows, size_t at, size_t k) {
+    size_t column = rows->schema->key[k];
     const void *values = rows->columns[column];
     switch (rows->schema->columns[column].type) {
     case RLMR_TYPE_I64:
@@ -96,8 +96,8 @@ static int64_t key_value(const rlmr_rows *rows, size_t at, size_t column) {
 int rlmr_rows_compare(const rlmr_rows *a, size_t at_a, const rlmr_rows *b, size_t at_b) {
     const rlmr_schema *schema = a->schema;
     for (size_t k = 0; k < schema->key_count; k++) {
-        int64_t x = key_value(a, at_a, schema->key[k]);
-        int64_t y = key_value(b, at_b, schema->key[k]);
+        int64_t x = rlmr_rows_key(a, at_a, k);
+        int64_t y = rlmr_rows_key(b, at_b, k);
         if (x != y) {
             return x < y ? -1 : 1;
         }
@@ -134,7 +134,6 @@ void rlmr_table_release(rlmr_table *table) {
         rlmr_rows_close(table->blocks[b]);
     }
     free(table->blocks);
-    free(table->order);
     rlmr_table_init(table, table->schema);
 }
 
@@ -175,21 +174,27 @@ rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *er
     return RLMR_OK;
 }
 
-rlmr_status rlmr_table_append_all(rlmr_table *table, const rlmr_table *from, rlmr_error *err) {
+rlmr_status rlmr_table_append_rows(rlmr_table *table, const rlmr_rows *rows, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
-    uint64_t before = table->rows;
-    size_t blocks_before = table->blocks_count;
-    while (status == RLMR_OK && (uint64_t)table->blocks_count * RLMR_BLOCK_ROWS < before + from->rows) {
-        status = add_block(table, err);
-    }
-    for (uint64_t row = 0; row < from->rows && status == RLMR_OK; row++, table->rows++) {
-        rlmr_rows_copy(table->blocks[table->rows / RLMR_BLOCK_ROWS], from->blocks[row / RLMR_BLOCK_ROWS],
-                       row % RLMR_BLOCK_ROWS);
-    }
-    while (status != RLMR_OK && table->blocks_count > blocks_before) {
-        rlmr_rows_close(table->blocks[--table->blocks_count]);
+    for (size_t at = 0; at < rows->rows && status == RLMR_OK;) {
+        if (table->rows == (uint64_t)table->blocks_count * RLMR_BLOCK_ROWS) {
+            status = add_block(table, err);
+        }
+        if (status == RLMR_OK) {
+            rlmr_rows *block = table->blocks[table->blocks_count - 1];
+            size_t left = rows->rows - at;
+            size_t count = block->capacity - block->rows < left ? block->capacity - block->rows : left;
+            rlmr_rows_copy(block, rows, at, count);
+            table->rows += count;
+            at += count;
+        }
     }
     return status;
+}
+
+void rlmr_table_drop(rlmr_table *table, size_t block) {
+    rlmr_rows_close(table->blocks[block]);
+    table->blocks[block] = NULL;
 }
 
 void *rlmr_table_value(const rlmr_table *table, uint64_t row, size_t column) {
@@ -205,45 +210,156 @@ void rlmr_table_translate(rlmr_table *table, size_t column, const uint32_t *map)
     }
 }
 
+/* Sorting: a merge sort that begins with the runs that are there, since rows come from files that are mostly in order (Knuth, TAOCP 3,
+ * 5.2.4). */
+
+enum { RUN_LEAST = 16 };
+
 /* The first key beside the row number: most comparisons end there without touching the table. */
 typedef struct {
     int64_t first;
     uint64_t row;
 } sort_item;
 
-static int compare_items(const void *left, const void *right, void *context) {
-    const sort_item *a = left;
-    const sort_item *b = right;
-    const rlmr_table *table = context;
-    if (a->first != b->first) {
-        return a->first < b->first ? -1 : 1;
+typedef struct {
+    const rlmr_table *table;
+    size_t count;
+    sort_item *items; /* in order once it is sorted */
+    sort_item *spare; /* room for as many */
+    size_t *starts;   /* of the runs in items, then count */
+    size_t runs;
+} sorter;
+
+static bool before(const rlmr_table *table, sort_item a, sort_item b) {
+    if (a.first != b.first) {
+        return a.first < b.first;
     }
-    return rlmr_rows_compare(table->blocks[a->row / RLMR_BLOCK_ROWS], a->row % RLMR_BLOCK_ROWS,
-                             table->blocks[b->row / RLMR_BLOCK_ROWS], b->row % RLMR_BLOCK_ROWS);
+    return rlmr_rows_compare(table->blocks[a.row / RLMR_BLOCK_ROWS], a.row % RLMR_BLOCK_ROWS,
+                             table->blocks[b.row / RLMR_BLOCK_ROWS], b.row % RLMR_BLOCK_ROWS) < 0;
+}
+
+/* The end of the run that begins at `start`; a short one is made longer by insertion. */
+static size_t find_run(sorter *sort, size_t start) {
+    sort_item *items = sort->items;
+    size_t end = start + 1;
+    while (end < sort->count && !before(sort->table, items[end], items[end - 1])) {
+        end++;
+    }
+    for (; end < sort->count && end - start < RUN_LEAST; end++) {
+        sort_item item = items[end];
+        size_t at = end;
+        for (; at > start && before(sort->table, item, items[at - 1]); at--) {
+            items[at] = items[at - 1];
+        }
+        items[at] = item;
+    }
+    return end;
+}
+
+/* The runs start .. middle - 1 and middle .. end - 1 of items as one of spare. */
+static void merge_runs(sorter *sort, size_t start, size_t middle, size_t end) {
+    const sort_item *items = sort->items;
+    size_t left = start;
+    size_t right = middle;
+    for (size_t to = start; to < end; to++) {
+        bool from_right = right < end && (left == middle || before(sort->table, items[right], items[left]));
+        sort->spare[to] = from_right ? items[right++] : items[left++];
+    }
+}
+
+/* Merge each two neighbours, so that there are half as many runs. */
+static void merge_pairs(sorter *sort) {
+    size_t merged = 0;
+    for (size_t run = 0; run < sort->runs; run += 2) {
+        size_t middle = sort->starts[run + 1];
+        size_t end = run + 1 < sort->runs ? sort->starts[run + 2] : middle;
+        merge_runs(sort, sort->starts[run], middle, end);
+        sort->starts[merged++] = sort->starts[run];
+    }
+    sort->starts[merged] = sort->count;
+    sort->runs = merged;
+    sort_item *sorted = sort->spare;
+    sort->spare = sort->items;
+    sort->items = sorted;
+}
+
+/* @return whether rows change places */
+static bool sort_items(sorter *sort) {
+    const rlmr_table *table = sort->table;
+    for (uint64_t row = 0; row < table->rows; row++) {
+        const rlmr_rows *block = table->blocks[row / RLMR_BLOCK_ROWS];
+        sort->items[row] = (sort_item){.first = rlmr_rows_key(block, row % RLMR_BLOCK_ROWS, 0), .row = row};
+    }
+    for (size_t start = 0; start < sort->count; start = sort->starts[sort->runs]) {
+        sort->starts[sort->runs] = start;
+        sort->starts[++sort->runs] = find_run(sort, start);
+    }
+    bool moved = sort->runs > 1;
+    for (size_t i = 0; i < sort->count && !moved; i++) {
+        moved = sort->items[i].row != i;
+    }
+    while (sort->runs > 1) {
+        merge_pairs(sort);
+    }
+    return moved;
+}
+
+/* One column at a time passes through the spare memory. */
+static void arrange_column(const sorter *sort, size_t column) {
+    const rlmr_table *table = sort->table;
+    size_t bytes = rlmr_type_bytes(table->schema->columns[column].type);
+    char *values = (char *)sort->spare;
+    for (size_t i = 0; i < sort->count; i++) {
+        const void *value = rlmr_table_value(table, sort->items[i].row, column);
+        switch (bytes) { /* copies of constant length are single instructions */
+        case 8:
+            memcpy(values + 8 * i, value, 8);
+            break;
+        case 4:
+            memcpy(values + 4 * i, value, 4);
+            break;
+        default:
+            memcpy(values + bytes * i, value, bytes);
+            break;
+        }
+    }
+    for (size_t b = 0; b < table->blocks_count; b++) {
+        memcpy(table->blocks[b]->columns[column], values + b * RLMR_BLOCK_ROWS * bytes,
+               table->blocks[b]->rows * bytes);
+    }
 }
 
 rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err) {
-    sort_item *items = malloc((table->rows + 1) * sizeof *items);
-    uint64_t *order = realloc(table->order, (table->rows + 1) * sizeof *order);
-    if (order != NULL) {
-        table->order = order;
-    }
-    if (items == NULL || order == NULL) {
-        free(items);
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory to sort %llu rows of %s",
-                              (unsigned long long)table->rows, table->schema->name);
-    }
-    for (uint64_t row = 0; row < table->rows; row++) {
-        items[row] = (sort_item){.first = key_value(table->blocks[row / RLMR_BLOCK_ROWS],
-                                                    row % RLMR_BLOCK_ROWS, table->schema->key[0]),
-                                 .row = row};
-    }
-    qsort_r(items, table->rows, sizeof *items, compare_items, table);
-    for (uint64_t i = 0; i < table->rows; i++) {
-        order[i] = items[i].row;
+    size_t count = (size_t)table->rows;
+    sort_item *items = malloc((count + 1) * sizeof *items);
+    sort_item *spare = malloc((count + 1) * sizeof *spare);
+    size_t *starts = malloc((count / RUN_LEAST + 2) * sizeof *starts);
+    rlmr_status status = RLMR_OK;
+    if (items == NULL || spare == NULL || starts == NULL) {
+        status =
+            rlmr_error_set(err, RLMR_E_NOMEM, "no memory to sort %zu rows of %s", count, table->schema->name);
+    } else {
+        sorter sort = {.table = table, .count = count, .items = items, .spare = spare, .starts = starts};
+        bool moved = sort_items(&sort);
+        for (size_t c = 0; moved && c < table->schema->columns_count; c++) {
+            arrange_column(&sort, c);
+        }
     }
     free(items);
-    return RLMR_OK;
+    free(spare);
+    free(starts);
+    return status;
+}
+
+void rlmr_table_copy(const rlmr_table *table, uint64_t first, size_t count, size_t column, void *to) {
+    size_t bytes = rlmr_type_bytes(table->schema->columns[column].type);
+    for (size_t done = 0; done < count;) {
+        uint64_t row = first + done;
+        size_t in_block = RLMR_BLOCK_ROWS - (size_t)(row % RLMR_BLOCK_ROWS);
+        size_t some = count - done < in_block ? count - done : in_block;
+        memcpy((char *)to + done * bytes, rlmr_table_value(table, row, column), some * bytes);
+        done += some;
+    }
 }
 
 rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count, rlmr_bytes *out,
@@ -253,17 +369,9 @@ rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t co
     if (status == RLMR_OK) {
         status = rlmr_bytes_append_u32(out, (uint32_t)count, err);
     }
-    if (status != RLMR_OK) {
-        return status;
+    for (size_t c = 0; status == RLMR_OK && c < table->schema->columns_count; c++) {
+        rlmr_table_copy(table, first, count, c, out->data + out->bytes);
+        out->bytes += count * rlmr_type_bytes(table->schema->columns[c].type);
     }
-    uint8_t *to = out->data + out->bytes;
-    for (size_t c = 0; c < table->schema->columns_count; c++) {
-        size_t size = rlmr_type_bytes(table->schema->columns[c].type);
-        for (size_t i = 0; i < count; i++) {
-            memcpy(to, rlmr_table_value(table, table->order[first + i], c), size);
-            to += size;
-        }
-    }
-    out->bytes += bytes - sizeof(uint32_t);
-    return RLMR_OK;
+    return status;
 }

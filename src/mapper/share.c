@@ -270,8 +270,12 @@ bool rlmr_share_holds(const rlmr_share *share) {
 
 rlmr_status rlmr_share_finish(const rlmr_share *share, rlmr_error *err) {
     const rlmr_table *from = &share->partial.tables[RLMR_TABLE_memory_events];
-    return share->sound ? rlmr_table_append_all(&share->outer->tables[RLMR_TABLE_memory_events], from, err)
-                        : RLMR_OK;
+    rlmr_status status = RLMR_OK;
+    for (size_t block = 0; block < from->blocks_count && status == RLMR_OK && share->sound; block++) {
+        status =
+            rlmr_table_append_rows(&share->outer->tables[RLMR_TABLE_memory_events], from->blocks[block], err);
+    }
+    return status;
 }
 
 void rlmr_share_report(const rlmr_share *share, rlmr_capture *capture) {

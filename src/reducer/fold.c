@@ -33,7 +33,7 @@ static void take_first(const rlmr_fold *fold, size_t column, uint32_t code) {
 
 /* Row `at` of `rows` as the last row of out. */
 static void begin_row(rlmr_fold *fold, const rlmr_rows *rows, size_t at) {
-    rlmr_rows_copy(fold->out, rows, at);
+    rlmr_rows_copy(fold->out, rows, at, 1);
     for (size_t c = 0; c < fold->schema->columns_count; c++) {
         if (fold->schema->merge[c] == RLMR_MERGE_SUM) {
             fold->sums[c] = (rlmr_sum){0};

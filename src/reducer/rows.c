@@ -59,12 +59,36 @@ static rlmr_status refill(cursor *at, rlmr_error *err) {
     return status;
 }
 
+/* How many rows of the least run can go out at once: those that come before the next of every other run. */
+static size_t rows_at_once(const cursor *cursors, const rlmr_heap *heap, size_t most) {
+    int least = heap->items[0];
+    const cursor *at = &cursors[least];
+    size_t count = at->rows->rows - at->at;
+    count = count < most ? count : most;
+    if (heap->count == 1) {
+        return count;
+    }
+    int next = heap->count > 2 && cursor_before(cursors, heap->items[2], heap->items[1]) ? heap->items[2]
+                                                                                         : heap->items[1];
+    const cursor *other = &cursors[next];
+    size_t same = 1;
+    for (; same < count; same++) {
+        int order = rlmr_rows_compare(at->rows, at->at + same, other->rows, other->at);
+        if (order > 0 || (order == 0 && least > next)) {
+            break;
+        }
+    }
+    return same;
+}
+
 static rlmr_status merge(cursor *cursors, rlmr_heap *heap, rlmr_rows *out, rlmr_sink *sink, uint64_t *rows,
                          rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     while (heap->count > 0 && status == RLMR_OK) {
         cursor *least = &cursors[heap->items[0]];
-        rlmr_rows_copy(out, least->rows, least->at++);
+        size_t count = rows_at_once(cursors, heap, out->capacity - out->rows);
+        rlmr_rows_copy(out, least->rows, least->at, count);
+        least->at += count;
         if (out->rows == out->capacity) {
             status = sink->rows(sink->self, out, err);
             *rows += out->rows;

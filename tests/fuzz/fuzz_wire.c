@@ -147,7 +147,7 @@ typedef struct {
 static void look_at_row(row_sink *sink, const rlmr_rows *rows, size_t at) {
     sink->sorted = sink->sorted && (!sink->any || rlmr_rows_compare(sink->last, 0, rows, at) <= 0);
     sink->last->rows = 0;
-    rlmr_rows_copy(sink->last, rows, at);
+    rlmr_rows_copy(sink->last, rows, at, 1);
     sink->any = true;
     sink->rows++;
 }
