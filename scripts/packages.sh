@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034  # used by the scripts that source this file
 packages_build=(
     build-essential cmake ninja-build pkg-config openmpi-bin libopenmpi-dev
-    libyajl-dev libcsv-dev libhdf5-dev libsqlite3-dev zlib1g-dev libxxhash-dev libcunit1-dev
+    libyajl-dev libcsv-dev libhdf5-dev libsqlite3-dev zlib1g-dev libdeflate-dev libxxhash-dev libcunit1-dev
 )
 # shellcheck disable=SC2034
 packages_run=(python3-h5py python3-pandas hdf5-tools)

@@ -27,7 +27,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_attribute_i64(rlmr_hdf5 *file, const char 
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_attribute_f64(rlmr_hdf5 *file, const char *name, double value,
                                                     rlmr_error *err);
 
-/** A sink that writes tables into the file; valid until commit or discard. */
+/** A sink that writes tables into the file, from chunks; valid until commit or discard. */
 rlmr_sink rlmr_hdf5_sink(rlmr_hdf5 *file);
 
 /** Close, fsync, rename onto the target, fsync the directory. Frees `file` in every case; on an error the

@@ -38,6 +38,9 @@ void rlmr_dictionary_translate(const rlmr_dictionary *dictionary, rlmr_table *ta
 RLMR_MUST_CHECK rlmr_status rlmr_merge_dictionaries(rlmr_source *sources, int count, size_t column,
                                                     rlmr_sink *sink, rlmr_error *err);
 
+/** Whether the empty text is among them. */
+bool rlmr_dictionary_has_empty(const rlmr_dictionary *dictionary);
+
 /** The rows of a sorted table as a run for rlmr_merge_rows(). */
 typedef struct {
     const rlmr_table *table;
@@ -47,6 +50,21 @@ typedef struct {
 
 /** The run as a source; both structs stay with the caller. */
 rlmr_source rlmr_row_run_source(rlmr_row_run *run);
+
+/** Blocks that are kept until a consumer pulls them; all zero is a run without blocks. */
+typedef struct {
+    rlmr_bytes *blocks;
+    size_t count;
+    size_t capacity;
+    size_t at; /**< blocks given so far */
+} rlmr_block_run;
+
+/** Append a block, whose memory is taken over: `block` is all zero then. @return OK; E_NOMEM, with the block as it was */
+RLMR_MUST_CHECK rlmr_status rlmr_block_run_keep(rlmr_block_run *run, rlmr_bytes *block, rlmr_error *err);
+
+/** The blocks as a source, which gives their memory away; the run stays with the caller. */
+rlmr_source rlmr_block_run_source(rlmr_block_run *run);
+void rlmr_block_run_release(rlmr_block_run *run);
 
 /** Rows in a block of about `block_bytes`: 1 .. RLMR_BLOCK_ROWS. The same on all processes. */
 size_t rlmr_block_rows(const rlmr_schema *schema, size_t block_bytes);
@@ -60,6 +78,9 @@ RLMR_MUST_CHECK rlmr_status rlmr_merge_rows(const rlmr_schema *schema, rlmr_sour
                                             size_t block_rows, rlmr_sink *sink, uint64_t *rows,
                                             rlmr_error *err);
 
+/** A sink that appends rows to a table of their schema. */
+rlmr_sink rlmr_table_sink(rlmr_table *table);
+
 /** Between the merge and the sink of a table whose schema has a fold_count: rows that are equal in so many leading columns of the
  *  key come as one row, with the quotients of the schema. Rows reach it in key order, so the result does not depend on how many
  *  runs and blocks they came in. */
@@ -71,10 +92,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_fold_open(const rlmr_schema *schema, rlmr_sink 
                                            rlmr_error *err);
 void rlmr_fold_close(rlmr_fold *fold);
 
-/** The fold as a sink, for one table; valid until close. */
+/** The fold as a sink, for one table; valid until close. Of the categories only whether a column's first text is empty matters. */
 rlmr_sink rlmr_fold_sink(rlmr_fold *fold);
-
-/** Rows given to `inner` so far. */
-uint64_t rlmr_fold_rows(const rlmr_fold *fold);
 
 #endif

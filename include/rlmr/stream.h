@@ -30,17 +30,27 @@ typedef struct {
     void *self;
 } rlmr_damage;
 
-/** Where finished tables go: the HDF5 file, a report, or both. Calls for one table, in this order: begin(),
- *  categories() until every text column is complete, rows() until all are there, end().
+/** One column in one chunk of a table's rows, packed for the file (chunk.h). */
+typedef struct {
+    size_t
+        column; /**< of the schema; columns_count: the number of the row, of a table without an index of its own */
+    size_t rows;       /**< RLMR_BLOCK_ROWS in all chunks but the last */
+    uint32_t greatest; /**< of a text column: the greatest code */
+    rlmr_slice bytes;
+} rlmr_chunk;
+
+/** Where finished tables go: a collector, or the HDF5 file. Calls for one table, in this order: begin(), categories() until every text
+ *  column is complete, rows() or chunk() until all are there, end(). A sink takes rows or chunks; the other is NULL.
  *
  *  categories(): further texts of text column `column`; over all calls ascending bytewise, distinct, and code
  *  k is the k-th text. rows(): the next rows in key order, RLMR_BLOCK_ROWS of them in every call but the last;
- *  text columns hold codes. After an error no further call is made for the table. */
+ *  text columns hold codes. chunk(): of each stored column its chunks in order. After an error no further call is made for the table. */
 typedef struct {
     rlmr_status (*begin)(void *self, const rlmr_schema *schema, rlmr_error *err);
     rlmr_status (*categories)(void *self, size_t column, const rlmr_slice *texts, size_t count,
                               rlmr_error *err);
     rlmr_status (*rows)(void *self, const rlmr_rows *rows, rlmr_error *err);
+    rlmr_status (*chunk)(void *self, const rlmr_chunk *chunk, rlmr_error *err);
     rlmr_status (*end)(void *self, rlmr_error *err);
     void *self;
 } rlmr_sink;

@@ -2,25 +2,9 @@
 
 #include "reduce.h"
 #include "rlmr/cluster_map.h"
-#include "rlmr/collector.h"
 
 enum { FACTS = RLMR_TABLE_AND_FACT_COUNT - RLMR_TABLE_COUNT };
 #define FACT(table) (RLMR_TABLE_##table - RLMR_TABLE_COUNT)
-
-/* Collective. The rows of one fact of all processes, on process 0. @param out a collector there, else NULL; to be closed */
-static rlmr_status collect(rlmr_comm *comm, rlmr_table *fact, const rlmr_partial *partial, size_t block_bytes,
-                           rlmr_symtab *texts, rlmr_collector **out, rlmr_error *err) {
-    rlmr_sink sink = {0};
-    uint64_t rows;
-    rlmr_status status = RLMR_OK;
-    if (rlmr_comm_rank(comm) == 0) {
-        status = rlmr_collector_open(fact->schema, texts, out, err);
-        sink = status == RLMR_OK ? rlmr_collector_sink(*out) : sink;
-    }
-    status = rlmr_comm_agree(comm, status, err);
-    return status == RLMR_OK ? rlmr_reduce_table(comm, fact, partial->texts, block_bytes, &sink, &rows, err)
-                             : status;
-}
 
 /* On process 0. */
 static rlmr_status build(rlmr_collector *const *facts, const rlmr_symtab *texts, rlmr_partial *partial,
@@ -66,8 +50,8 @@ rlmr_status rlmr_complete(rlmr_comm *comm, rlmr_partial *partial, const rlmr_map
     }
     rlmr_status status = rlmr_comm_agree(comm, rlmr_symtab_open(&texts, err), err);
     for (int fact = 0; fact < FACTS && status == RLMR_OK; fact++) {
-        status = collect(comm, &partial->tables[RLMR_TABLE_COUNT + fact], partial, block_bytes, texts,
-                         &facts[fact], err);
+        status = rlmr_reduce_collect(comm, &partial->tables[RLMR_TABLE_COUNT + fact], partial->texts,
+                                     block_bytes, texts, &facts[fact], err);
     }
     status = status == RLMR_OK ? share_map(comm, facts, texts, partial, &map, err) : status;
     status = status == RLMR_OK ? fill_in(map, partial, err) : status;

@@ -1,29 +1,24 @@
 #include "reduce.h"
 
-#include "rlmr/reducer.h"
+#include "pack.h"
+
+#include <stdlib.h>
+
+/* ---- What both ways begin with: texts become codes, rows are sorted ---- */
 
 typedef struct {
-    rlmr_sink *sink;
-    const rlmr_schema *schema;
+    rlmr_sink *sink; /* process 0 */
     size_t column;
-    size_t block_rows;
-    uint64_t rows;
-} consumer;
+} text_consumer;
 
 static rlmr_status consume_texts(void *self, rlmr_source *sources, int count, rlmr_error *err) {
-    consumer *to = self;
+    text_consumer *to = self;
     return rlmr_merge_dictionaries(sources, count, to->column, to->sink, err);
 }
 
-static rlmr_status consume_rows(void *self, rlmr_source *sources, int count, rlmr_error *err) {
-    consumer *to = self;
-    rlmr_status status =
-        rlmr_merge_rows(to->schema, sources, count, to->block_rows, to->sink, &to->rows, err);
-    return status == RLMR_OK ? to->sink->end(to->sink->self, err) : status;
-}
-
+/* Collective. @param has_empty out: whether this process has the empty text */
 static rlmr_status reduce_texts(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts,
-                                size_t block_bytes, consumer *to, rlmr_error *err) {
+                                size_t block_bytes, text_consumer *to, bool *has_empty, rlmr_error *err) {
     rlmr_dictionary *dictionary = NULL;
     rlmr_status status = rlmr_dictionary_open(table, to->column, texts, block_bytes, &dictionary, err);
     status = rlmr_comm_agree(comm, status, err);
@@ -33,49 +28,135 @@ static rlmr_status reduce_texts(rlmr_comm *comm, rlmr_table *table, const rlmr_s
     }
     if (status == RLMR_OK) {
         rlmr_dictionary_translate(dictionary, table);
+        *has_empty = rlmr_dictionary_has_empty(dictionary);
     }
     rlmr_dictionary_close(dictionary);
     return status;
 }
 
-/* On process 0: put a fold before the sink if the table wants one, and begin. */
-static rlmr_status begin(consumer *to, rlmr_fold **fold, rlmr_sink *folding, rlmr_error *err) {
-    if (to->schema->fold_count > 0) {
-        rlmr_status status = rlmr_fold_open(to->schema, to->sink, fold, err);
-        if (status != RLMR_OK) {
-            return status;
+/* Collective. @param empty_texts out, by column: 1 if this process has the empty text */
+static rlmr_status begin(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts, size_t block_bytes,
+                         rlmr_sink *sink, int64_t *empty_texts, rlmr_error *err) {
+    rlmr_status status = rlmr_comm_rank(comm) == 0 ? sink->begin(sink->self, table->schema, err) : RLMR_OK;
+    status = rlmr_comm_agree(comm, status, err);
+    for (size_t c = 0; c < table->schema->columns_count && status == RLMR_OK; c++) {
+        if (table->schema->columns[c].type == RLMR_TYPE_TEXT) {
+            text_consumer to = {.sink = sink, .column = c};
+            bool has_empty = false;
+            status = reduce_texts(comm, table, texts, block_bytes, &to, &has_empty, err);
+            empty_texts[c] = has_empty;
         }
-        *folding = rlmr_fold_sink(*fold);
-        to->sink = folding;
     }
-    return to->sink->begin(to->sink->self, to->schema, err);
+    return status == RLMR_OK ? rlmr_comm_agree(comm, rlmr_table_sort(table, err), err) : status;
 }
 
-rlmr_status rlmr_reduce_table(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts,
-                              size_t block_bytes, rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
-    consumer to = {
-        .sink = sink, .schema = table->schema, .block_rows = rlmr_block_rows(table->schema, block_bytes)};
-    rlmr_fold *fold = NULL;
-    rlmr_sink folding;
+/* Collective. Memory for one number for each column. */
+static rlmr_status reserve_numbers(rlmr_comm *comm, const rlmr_schema *schema, int64_t **numbers,
+                                   rlmr_error *err) {
     rlmr_status status = RLMR_OK;
+    *numbers = calloc(schema->columns_count + 1, sizeof **numbers);
+    if (*numbers == NULL) {
+        status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory to reduce %s", schema->name);
+    }
+    return rlmr_comm_agree(comm, status, err);
+}
+
+/* ---- Collect ---- */
+
+typedef struct {
+    rlmr_sink *sink;
+    const rlmr_schema *schema;
+    size_t block_rows;
+} row_consumer;
+
+static rlmr_status consume_rows(void *self, rlmr_source *sources, int count, rlmr_error *err) {
+    row_consumer *to = self;
+    uint64_t rows;
+    rlmr_status status = rlmr_merge_rows(to->schema, sources, count, to->block_rows, to->sink, &rows, err);
+    return status == RLMR_OK ? to->sink->end(to->sink->self, err) : status;
+}
+
+rlmr_status rlmr_reduce_collect(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts,
+                                size_t block_bytes, rlmr_symtab *to, rlmr_collector **out, rlmr_error *err) {
+    rlmr_sink sink = {0};
+    int64_t *empty_texts = NULL;
+    rlmr_status status = RLMR_OK;
+    *out = NULL;
     if (rlmr_comm_rank(comm) == 0) {
-        status = begin(&to, &fold, &folding, err);
+        status = rlmr_collector_open(table->schema, to, out, err);
+        sink = status == RLMR_OK ? rlmr_collector_sink(*out) : sink;
     }
     status = rlmr_comm_agree(comm, status, err);
-    for (; to.column < table->schema->columns_count && status == RLMR_OK; to.column++) {
-        if (table->schema->columns[to.column].type == RLMR_TYPE_TEXT) {
-            status = reduce_texts(comm, table, texts, block_bytes, &to, err);
-        }
-    }
+    status = status == RLMR_OK ? reserve_numbers(comm, table->schema, &empty_texts, err) : status;
+    status = status == RLMR_OK ? begin(comm, table, texts, block_bytes, &sink, empty_texts, err) : status;
     if (status == RLMR_OK) {
-        status = rlmr_comm_agree(comm, rlmr_table_sort(table, err), err);
-    }
-    if (status == RLMR_OK) {
-        rlmr_row_run run = {.table = table, .block_rows = to.block_rows};
+        row_consumer consumer = {.sink = &sink,
+                                 .schema = table->schema,
+                                 .block_rows = rlmr_block_rows(table->schema, block_bytes)};
+        rlmr_row_run run = {.table = table, .block_rows = consumer.block_rows};
         rlmr_source source = rlmr_row_run_source(&run);
-        status = rlmr_comm_gather(comm, &source, consume_rows, &to, err);
+        status = rlmr_comm_gather(comm, &source, consume_rows, &consumer, err);
     }
-    *rows = fold != NULL ? rlmr_fold_rows(fold) : to.rows;
-    rlmr_fold_close(fold);
+    free(empty_texts);
+    return status;
+}
+
+/* ---- Write ---- */
+
+/* One process after the other has the next chunks. */
+static rlmr_status consume_chunks(void *self, rlmr_source *sources, int count, rlmr_error *err) {
+    static const rlmr_bytes no_reply = {0};
+    rlmr_sink *sink = self;
+    rlmr_bytes block = {0};
+    rlmr_status status = RLMR_OK;
+    for (int p = 0; p < count && status == RLMR_OK;) {
+        rlmr_chunk chunk;
+        rlmr_bytes_clear(&block);
+        status = sources[p].next(sources[p].self, &no_reply, &block, err);
+        if (status == RLMR_OK && block.bytes == 0) {
+            p++;
+            continue;
+        }
+        status = status == RLMR_OK ? rlmr_unpack_block(&block, &chunk, err) : status;
+        status = status == RLMR_OK ? sink->chunk(sink->self, &chunk, err) : status;
+    }
+    rlmr_bytes_release(&block);
+    return status == RLMR_OK ? sink->end(sink->self, err) : status;
+}
+
+/* Collective. `numbers` has the rows of this process behind what is known of its texts. */
+static rlmr_status spread_and_write(rlmr_comm *comm, rlmr_table *table, int64_t *numbers, size_t block_bytes,
+                                    rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
+    size_t columns = table->schema->columns_count;
+    rlmr_block_run packed = {0};
+    rlmr_part part = {0};
+    rlmr_status status = rlmr_comm_sum(comm, numbers, columns + 1, err);
+    if (status == RLMR_OK) {
+        status = rlmr_spread(comm, table, (uint64_t)numbers[columns], numbers,
+                             rlmr_block_rows(table->schema, block_bytes), &part, err);
+    }
+    if (status == RLMR_OK) {
+        status = rlmr_comm_agree(comm, rlmr_pack_table(table, &part, &packed, err), err);
+    }
+    if (status == RLMR_OK) {
+        rlmr_source source = rlmr_block_run_source(&packed);
+        status = rlmr_comm_gather(comm, &source, consume_chunks, sink, err);
+    }
+    rlmr_block_run_release(&packed);
+    *rows = rlmr_comm_rank(comm) == 0 ? part.total : 0;
+    return status;
+}
+
+rlmr_status rlmr_reduce_write(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *texts,
+                              size_t block_bytes, rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
+    int64_t *numbers = NULL;
+    *rows = 0;
+    rlmr_status status = reserve_numbers(comm, table->schema, &numbers, err);
+    status = status == RLMR_OK ? begin(comm, table, texts, block_bytes, sink, numbers, err) : status;
+    if (status == RLMR_OK) {
+        numbers[table->schema->columns_count] = (int64_t)table->rows;
+        status = spread_and_write(comm, table, numbers, block_bytes, sink, rows, err);
+    }
+    free(numbers);
     return status;
 }

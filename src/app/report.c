@@ -1,78 +1,42 @@
 #include "report.h"
 
-#include "rlmr/capture.h"
+#include "reduce.h"
 #include "rlmr/message.h"
 
-rlmr_status rlmr_report_init(rlmr_report *report, rlmr_sink inner, int verbosity, rlmr_error *err) {
-    *report = (rlmr_report){.inner = inner, .verbosity = verbosity};
-    rlmr_status status = rlmr_symtab_open(&report->texts, err);
-    return status == RLMR_OK
-               ? rlmr_collector_open(&rlmr_captures_schema, report->texts, &report->captures, err)
-               : status;
+static rlmr_slice text_of(const rlmr_table *captures, const rlmr_symtab *texts, uint64_t row,
+                          const char *name) {
+    size_t column = rlmr_schema_column(captures->schema, name);
+    return rlmr_symtab_text(texts, *(const uint32_t *)rlmr_table_value(captures, row, column));
 }
 
-void rlmr_report_release(rlmr_report *report) {
-    rlmr_collector_close(report->captures);
-    rlmr_symtab_close(report->texts);
-    *report = (rlmr_report){0};
-}
-
-static rlmr_status begin(void *self, const rlmr_schema *schema, rlmr_error *err) {
-    rlmr_report *report = self;
-    report->schema = schema;
-    return report->inner.begin(report->inner.self, schema, err);
-}
-
-static rlmr_status categories(void *self, size_t column, const rlmr_slice *texts, size_t count,
-                              rlmr_error *err) {
-    rlmr_report *report = self;
-    rlmr_status status = RLMR_OK;
-    if (report->schema == &rlmr_captures_schema) {
-        rlmr_sink captures = rlmr_collector_sink(report->captures);
-        status = captures.categories(captures.self, column, texts, count, err);
-    }
-    return status == RLMR_OK ? report->inner.categories(report->inner.self, column, texts, count, err)
-                             : status;
-}
-
-static rlmr_slice text_of(const rlmr_report *report, uint64_t row, const char *name) {
-    size_t column = rlmr_schema_column(&rlmr_captures_schema, name);
-    const uint32_t *id = rlmr_table_value(rlmr_collector_table(report->captures), row, column);
-    return rlmr_symtab_text(report->texts, *id);
-}
-
-static void say(const rlmr_report *report, uint64_t row) {
-    rlmr_slice path = text_of(report, row, "path");
-    rlmr_slice status = text_of(report, row, "status");
-    rlmr_slice message = text_of(report, row, "message");
+static void say(const rlmr_table *captures, const rlmr_symtab *texts, uint64_t row, int verbosity) {
+    rlmr_slice path = text_of(captures, texts, row, "path");
+    rlmr_slice status = text_of(captures, texts, row, "status");
+    rlmr_slice message = text_of(captures, texts, row, "message");
     bool ok = rlmr_slice_equal(status, RLMR_SLICE("ok"));
     if (ok && message.bytes == 0) {
         return;
     }
-    rlmr_message(report->verbosity, ok ? RLMR_LEVEL_INFO : RLMR_LEVEL_WARNING, "capture %.*s is %.*s: %.*s",
+    rlmr_message(verbosity, ok ? RLMR_LEVEL_INFO : RLMR_LEVEL_WARNING, "capture %.*s is %.*s: %.*s",
                  (int)path.bytes, path.text, (int)status.bytes, status.text, (int)message.bytes,
                  message.text);
 }
 
-static rlmr_status take_rows(void *self, const rlmr_rows *rows, rlmr_error *err) {
-    rlmr_report *report = self;
-    rlmr_status status = RLMR_OK;
-    if (report->schema == &rlmr_captures_schema) {
-        rlmr_sink captures = rlmr_collector_sink(report->captures);
-        status = captures.rows(captures.self, rows, err);
-        for (; report->said < rlmr_collector_table(report->captures)->rows; report->said++) {
-            say(report, report->said);
+rlmr_status rlmr_report_captures(rlmr_comm *comm, rlmr_partial *partial, size_t block_bytes, int verbosity,
+                                 rlmr_error *err) {
+    rlmr_table *captures = &partial->tables[RLMR_TABLE_captures];
+    rlmr_collector *collected = NULL;
+    rlmr_status status =
+        rlmr_reduce_collect(comm, captures, partial->texts, block_bytes, partial->texts, &collected, err);
+    rlmr_table_release(captures);
+    if (status == RLMR_OK && collected != NULL) {
+        rlmr_table *all = rlmr_collector_table(collected);
+        for (uint64_t row = 0; row < all->rows; row++) {
+            say(all, partial->texts, row, verbosity);
         }
+        *captures = *all;
+        rlmr_table_init(all, captures->schema);
     }
-    return status == RLMR_OK ? report->inner.rows(report->inner.self, rows, err) : status;
-}
-
-static rlmr_status end(void *self, rlmr_error *err) {
-    rlmr_report *report = self;
-    return report->inner.end(report->inner.self, err);
-}
-
-rlmr_sink rlmr_report_sink(rlmr_report *report) {
-    return (rlmr_sink){
-        .begin = begin, .categories = categories, .rows = take_rows, .end = end, .self = report};
+    rlmr_collector_close(collected);
+    return status;
 }

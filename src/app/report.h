@@ -1,24 +1,16 @@
-/** A sink that reads `/captures` on its way to another sink and says on stderr what a user should know. */
+/** Say on stderr what a user should know of the captures. */
 #ifndef RLMR_REPORT_H
 #define RLMR_REPORT_H
 
-#include "rlmr/collector.h"
+#include "rlmr/comm.h"
+#include "rlmr/mapper.h"
 
-typedef struct {
-    rlmr_sink inner;
-    int verbosity;
-    const rlmr_schema *schema;
-    rlmr_symtab *texts;
-    rlmr_collector *captures;
-    uint64_t said; /**< rows of /captures looked at */
-} rlmr_report;
-
-/** @param inner gets every call  @return OK or E_NOMEM; rlmr_report_release() in both cases */
-RLMR_MUST_CHECK rlmr_status rlmr_report_init(rlmr_report *report, rlmr_sink inner, int verbosity,
-                                             rlmr_error *err);
-void rlmr_report_release(rlmr_report *report);
-
-/** The report as a sink; the report stays with the caller. */
-rlmr_sink rlmr_report_sink(rlmr_report *report);
+/** Collective. Gather the rows of `/captures` on process 0, which says what is to be said of each, in their order. Then they are its rows
+ *  of the table, with ids of its texts, and the others have none.
+ *
+ *  @param block_bytes what process 0 holds of each process at a time
+ *  @param err         not NULL  @return the same status on all processes */
+RLMR_MUST_CHECK rlmr_status rlmr_report_captures(rlmr_comm *comm, rlmr_partial *partial, size_t block_bytes,
+                                                 int verbosity, rlmr_error *err);
 
 #endif

@@ -214,21 +214,18 @@ static rlmr_status close_file(run *self, rlmr_status status, rlmr_error *err) {
 
 /* Collective. Every table of the chosen analyses into the file. */
 static rlmr_status reduce_tables(run *self, rlmr_error *err) {
-    rlmr_report report = {0};
     rlmr_sink sink = {0};
-    rlmr_status status = RLMR_OK;
     if (self->first) {
-        status = rlmr_report_init(&report, rlmr_hdf5_sink(self->file), self->options->verbosity, err);
-        sink = rlmr_report_sink(&report);
+        sink = rlmr_hdf5_sink(self->file);
     }
-    status = rlmr_comm_agree(self->comm, status, err);
+    rlmr_status status =
+        rlmr_report_captures(self->comm, &self->partial, block_bytes(self), self->options->verbosity, err);
     for (int table = 0; table < RLMR_TABLE_COUNT && status == RLMR_OK; table++) {
         if (rlmr_map_makes(&self->options->map, table)) {
-            status = rlmr_reduce_table(self->comm, &self->partial.tables[table], self->partial.texts,
+            status = rlmr_reduce_write(self->comm, &self->partial.tables[table], self->partial.texts,
                                        block_bytes(self), &sink, &self->rows[table], err);
         }
     }
-    rlmr_report_release(&report);
     return status;
 }
 

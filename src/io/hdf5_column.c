@@ -5,9 +5,9 @@
 #include <string.h>
 
 enum {
-    DEFLATE_LEVEL = 1,     /* higher levels cost much more time than they save space on shuffled numbers */
-    BATCH_TEXTS = 1024,    /* texts of one write */
-    BATCH_BYTES = 1 << 20, /* bytes after which a batch of long texts is written early */
+    DEFLATE_LEVEL = 1,         /* of the categories; values and codes come packed */
+    BATCH_TEXTS = 1024,        /* texts of one write */
+    BATCH_BYTES = 1 << 20,     /* bytes after which a batch of long texts is written early */
     TEXT_REFERENCE_BYTES = 16, /* what a variable-length text takes in its dataset */
 };
 
@@ -28,22 +28,6 @@ static hid_t file_type(rlmr_type type) {
         return H5T_STD_U8LE;
     case RLMR_TYPE_F64:
         return H5T_IEEE_F64LE;
-    }
-    return H5I_INVALID_HID;
-}
-
-/* Codes are below 2^31, so uint32_t and int32_t are the same bytes. */
-static hid_t memory_type(rlmr_type type) {
-    switch (type) {
-    case RLMR_TYPE_I64:
-        return H5T_NATIVE_INT64;
-    case RLMR_TYPE_I32:
-    case RLMR_TYPE_TEXT:
-        return H5T_NATIVE_INT32;
-    case RLMR_TYPE_U8:
-        return H5T_NATIVE_UINT8;
-    case RLMR_TYPE_F64:
-        return H5T_NATIVE_DOUBLE;
     }
     return H5I_INVALID_HID;
 }
@@ -251,30 +235,34 @@ rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, const rlmr_hdf5_
     return status;
 }
 
-static rlmr_status check_codes(const rlmr_hdf5_column *column, const uint32_t *codes, size_t count,
-                               rlmr_error *err) {
-    for (size_t i = 0; i < count; i++) {
-        if (codes[i] >= column->categories_count) {
-            return rlmr_error_set(err, RLMR_E_RANGE,
-                                  "row %" PRIu64 " has code %" PRIu32 " of %" PRIu64 " texts",
-                                  column->rows + i, codes[i], column->categories_count);
-        }
+static rlmr_status check_chunk(const rlmr_hdf5_column *column, const rlmr_chunk *chunk, rlmr_error *err) {
+    if (chunk->rows < 1 || chunk->rows > RLMR_BLOCK_ROWS || column->rows % RLMR_BLOCK_ROWS != 0) {
+        return rlmr_error_set(err, RLMR_E_RANGE, "%zu rows cannot be a chunk behind row %" PRIu64,
+                              chunk->rows, column->rows);
+    }
+    if (column->declared->type == RLMR_TYPE_TEXT && chunk->greatest >= column->categories_count) {
+        return rlmr_error_set(err, RLMR_E_RANGE,
+                              "the rows from %" PRIu64 " have code %" PRIu32 " of %" PRIu64 " texts",
+                              column->rows, chunk->greatest, column->categories_count);
     }
     return RLMR_OK;
 }
 
-rlmr_status rlmr_hdf5_column_append_rows(rlmr_hdf5_column *column, const void *values, size_t count,
-                                         rlmr_error *err) {
-    if (count == 0) {
-        return RLMR_OK;
+/* Codes are below 2^31, so uint32_t and int32_t are the same bytes. */
+rlmr_status rlmr_hdf5_column_append_chunk(rlmr_hdf5_column *column, const rlmr_chunk *chunk,
+                                          rlmr_error *err) {
+    rlmr_status status = check_chunk(column, chunk, err);
+    if (status != RLMR_OK) {
+        return status;
     }
-    rlmr_type type = column->declared->type;
-    rlmr_status status = type == RLMR_TYPE_TEXT ? check_codes(column, values, count, err) : RLMR_OK;
-    if (status == RLMR_OK) {
-        status = append(column->values, memory_type(type), column->rows, count, values, err);
-        column->rows += count;
+    hsize_t first = column->rows;
+    hsize_t size = first + chunk->rows;
+    if (H5Dset_extent(column->values, &size) < 0 ||
+        H5Dwrite_chunk(column->values, H5P_DEFAULT, 0, &first, chunk->bytes.bytes, chunk->bytes.text) < 0) {
+        return rlmr_hdf5_failed(err, "cannot be written from entry %" PRIu64, column->rows);
     }
-    return status;
+    column->rows += chunk->rows;
+    return RLMR_OK;
 }
 
 rlmr_status rlmr_hdf5_column_close(rlmr_hdf5_column *column, rlmr_error *err) {

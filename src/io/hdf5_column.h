@@ -4,7 +4,7 @@
 #define RLMR_HDF5_COLUMN_H
 
 #include "hdf5_attribute.h"
-#include "rlmr/table.h"
+#include "rlmr/stream.h"
 
 /** Texts that are waiting to be written. */
 typedef struct rlmr_hdf5_batch rlmr_hdf5_batch;
@@ -46,12 +46,10 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_texts(rlmr_hdf5_column *colu
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, const rlmr_hdf5_types *types,
                                                       rlmr_error *err);
 
-/** Append rows.
- *
- *  @param values  `count` values of the column's type; codes of a text column
- *  @return OK, E_RANGE (a code without a text) or E_OUTPUT */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_rows(rlmr_hdf5_column *column, const void *values,
-                                                         size_t count, rlmr_error *err);
+/** Append a chunk of packed values or codes. @return OK, E_RANGE (a code without a text, no rows or too many, a chunk behind one that
+ *  is not full) or E_OUTPUT */
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_column_append_chunk(rlmr_hdf5_column *column, const rlmr_chunk *chunk,
+                                                          rlmr_error *err);
 
 /** Close the datasets, which writes what HDF5 still holds of them. @return OK or E_OUTPUT; all is released in
  *  any case */

@@ -71,14 +71,14 @@ static rlmr_status categories(void *self, size_t column, const rlmr_slice *texts
     return settle(file, status, err);
 }
 
-static rlmr_status rows(void *self, const rlmr_rows *block, rlmr_error *err) {
+static rlmr_status chunk(void *self, const rlmr_chunk *packed, rlmr_error *err) {
     rlmr_hdf5 *file = self;
     if (!is_writing(file)) {
         return forward(&file->error, err);
     }
     rlmr_status status = rlmr_hdf5_table_complete_texts(&file->table, &file->types, &file->error);
     if (status == RLMR_OK) {
-        status = rlmr_hdf5_table_append_rows(&file->table, block, &file->error);
+        status = rlmr_hdf5_table_append_chunk(&file->table, packed, &file->error);
     }
     return settle(file, status, err);
 }
@@ -96,7 +96,7 @@ static rlmr_status end(void *self, rlmr_error *err) {
 }
 
 rlmr_sink rlmr_hdf5_sink(rlmr_hdf5 *file) {
-    return (rlmr_sink){.begin = begin, .categories = categories, .rows = rows, .end = end, .self = file};
+    return (rlmr_sink){.begin = begin, .categories = categories, .chunk = chunk, .end = end, .self = file};
 }
 
 /* The format versions are those that libraries since 1.8 read. The root group has no time, which would make

@@ -38,18 +38,11 @@ rlmr_hdf5_table rlmr_hdf5_table_none(void) {
 
 static rlmr_status reserve(rlmr_hdf5_table *table, rlmr_error *err) {
     size_t count = columns_count(table->schema);
-    bool numbered = table->schema->index < 0;
     table->columns = malloc(count * sizeof *table->columns);
-    if (numbered) {
-        table->row_numbers = malloc(RLMR_BLOCK_ROWS * sizeof *table->row_numbers);
-    }
     for (size_t i = 0; table->columns != NULL && i < count; i++) {
         table->columns[i] = rlmr_hdf5_column_none();
     }
-    if (table->columns == NULL || (numbered && table->row_numbers == NULL)) {
-        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the columns");
-    }
-    return RLMR_OK;
+    return table->columns == NULL ? rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the columns") : RLMR_OK;
 }
 
 static rlmr_status write_column_order(const rlmr_hdf5_table *table, const rlmr_hdf5_types *types,
@@ -137,30 +130,15 @@ rlmr_status rlmr_hdf5_table_complete_texts(rlmr_hdf5_table *table, const rlmr_hd
     return status;
 }
 
-static rlmr_status append_row_numbers(rlmr_hdf5_table *table, size_t count, rlmr_error *err) {
-    rlmr_hdf5_column *column = &table->columns[table->schema->columns_count];
-    for (size_t i = 0; i < count; i++) {
-        table->row_numbers[i] = (int64_t)(column->rows + i);
+rlmr_status rlmr_hdf5_table_append_chunk(rlmr_hdf5_table *table, const rlmr_chunk *chunk, rlmr_error *err) {
+    size_t column = chunk->column;
+    if (column >= columns_count(table->schema) ||
+        declared_column(table->schema, column)->storage == RLMR_HIDDEN) {
+        return rlmr_error_set(err, RLMR_E_RANGE, "table %s stores no column %zu", table->schema->name,
+                              column);
     }
-    return rlmr_hdf5_column_append_rows(column, table->row_numbers, count, err);
-}
-
-rlmr_status rlmr_hdf5_table_append_rows(rlmr_hdf5_table *table, const rlmr_rows *rows, rlmr_error *err) {
-    const rlmr_schema *schema = table->schema;
-    if (rows->rows > RLMR_BLOCK_ROWS) {
-        return rlmr_error_set(err, RLMR_E_RANGE, "table %s: %zu rows in one block", schema->name, rows->rows);
-    }
-    rlmr_status status = RLMR_OK;
-    for (size_t i = 0; status == RLMR_OK && i < schema->columns_count; i++) {
-        if (schema->columns[i].storage == RLMR_STORED) {
-            status = rlmr_hdf5_column_append_rows(&table->columns[i], rows->columns[i], rows->rows, err);
-            status = name_column(table, i, status, err);
-        }
-    }
-    if (status == RLMR_OK && schema->index < 0) {
-        status = name_column(table, schema->columns_count, append_row_numbers(table, rows->rows, err), err);
-    }
-    return status;
+    return name_column(table, column, rlmr_hdf5_column_append_chunk(&table->columns[column], chunk, err),
+                       err);
 }
 
 rlmr_status rlmr_hdf5_table_close(rlmr_hdf5_table *table, rlmr_error *err) {
@@ -172,7 +150,6 @@ rlmr_status rlmr_hdf5_table_close(rlmr_hdf5_table *table, rlmr_error *err) {
     }
     rlmr_hdf5_drop(table->group, H5Gclose);
     free(table->columns);
-    free(table->row_numbers);
     *table = rlmr_hdf5_table_none();
     return status;
 }

@@ -10,7 +10,6 @@ typedef struct {
     const rlmr_schema *schema; /**< NULL: there is no table */
     hid_t group;
     rlmr_hdf5_column *columns; /**< as in the schema, then the generated index if there is one */
-    int64_t *row_numbers;      /**< room for one block of the generated index, NULL without one */
 } rlmr_hdf5_table;
 
 /** No table: what rlmr_hdf5_table_close() leaves, and may be given. */
@@ -35,9 +34,10 @@ RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_append_texts(rlmr_hdf5_table *table,
 RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_complete_texts(rlmr_hdf5_table *table,
                                                            const rlmr_hdf5_types *types, rlmr_error *err);
 
-/** Further rows, after all texts. @return OK, E_RANGE (a code without a text, too many rows), E_OUTPUT */
-RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_append_rows(rlmr_hdf5_table *table, const rlmr_rows *rows,
-                                                        rlmr_error *err);
+/** A further chunk of a column, after all texts. @return OK, E_RANGE (a code without a text, no such column, or a chunk behind one
+ *  that is not full), E_OUTPUT */
+RLMR_MUST_CHECK rlmr_status rlmr_hdf5_table_append_chunk(rlmr_hdf5_table *table, const rlmr_chunk *chunk,
+                                                         rlmr_error *err);
 
 /** Close group and datasets, which writes what HDF5 still holds of them. @return OK or E_OUTPUT; all is
  *  released in any case */

@@ -97,6 +97,10 @@ void rlmr_dictionary_translate(const rlmr_dictionary *dictionary, rlmr_table *ta
     rlmr_table_translate(table, dictionary->column, dictionary->codes);
 }
 
+bool rlmr_dictionary_has_empty(const rlmr_dictionary *dictionary) {
+    return dictionary->count > 0 && rlmr_symtab_text(dictionary->texts, dictionary->ids[0]).bytes == 0;
+}
+
 /* One run in the merge: the block it is at, the text it is at, and the codes to answer with. */
 typedef struct {
     rlmr_source *source;

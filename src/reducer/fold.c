@@ -10,7 +10,6 @@ struct rlmr_fold {
     rlmr_rows *out;       /* the last row is the one that further rows may be folded into */
     rlmr_sum *sums;       /* by column: of the last row */
     bool *none_is_code_0; /* by column: it holds the empty text, which comes before all others */
-    uint64_t rows;
 };
 
 static double *number_at(const rlmr_fold *fold, size_t column) {
@@ -83,7 +82,6 @@ static void end_row(rlmr_fold *fold) {
 
 static rlmr_status give_rows(rlmr_fold *fold, rlmr_error *err) {
     rlmr_status status = fold->inner->rows(fold->inner->self, fold->out, err);
-    fold->rows += fold->out->rows;
     fold->out->rows = 0;
     return status;
 }
@@ -171,8 +169,4 @@ void rlmr_fold_close(rlmr_fold *fold) {
 
 rlmr_sink rlmr_fold_sink(rlmr_fold *fold) {
     return (rlmr_sink){.begin = begin, .categories = categories, .rows = take_rows, .end = end, .self = fold};
-}
-
-uint64_t rlmr_fold_rows(const rlmr_fold *fold) {
-    return fold->rows;
 }

@@ -20,6 +20,77 @@ rlmr_source rlmr_row_run_source(rlmr_row_run *run) {
     return (rlmr_source){.next = next_rows, .self = run};
 }
 
+rlmr_status rlmr_block_run_keep(rlmr_block_run *run, rlmr_bytes *block, rlmr_error *err) {
+    if (run->count == run->capacity) {
+        size_t capacity = run->capacity == 0 ? 16 : run->capacity * 2;
+        rlmr_bytes *blocks = realloc(run->blocks, capacity * sizeof *blocks);
+        if (blocks == NULL) {
+            return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu blocks", capacity);
+        }
+        run->blocks = blocks;
+        run->capacity = capacity;
+    }
+    run->blocks[run->count++] = *block;
+    *block = (rlmr_bytes){0};
+    return RLMR_OK;
+}
+
+static rlmr_status next_block(void *self, const rlmr_bytes *reply, rlmr_bytes *block, rlmr_error *err) {
+    (void)reply;
+    (void)err;
+    rlmr_block_run *run = self;
+    rlmr_bytes_release(block);
+    if (run->at < run->count) {
+        *block = run->blocks[run->at];
+        run->blocks[run->at++] = (rlmr_bytes){0};
+    }
+    return RLMR_OK;
+}
+
+rlmr_source rlmr_block_run_source(rlmr_block_run *run) {
+    return (rlmr_source){.next = next_block, .self = run};
+}
+
+void rlmr_block_run_release(rlmr_block_run *run) {
+    for (size_t i = run->at; i < run->count; i++) {
+        rlmr_bytes_release(&run->blocks[i]);
+    }
+    free(run->blocks);
+    *run = (rlmr_block_run){0};
+}
+
+static rlmr_status append_rows(void *self, const rlmr_rows *rows, rlmr_error *err) {
+    return rlmr_table_append_rows(self, rows, err);
+}
+
+static rlmr_status begin(void *self, const rlmr_schema *schema, rlmr_error *err) {
+    (void)self;
+    (void)schema;
+    (void)err;
+    return RLMR_OK;
+}
+
+static rlmr_status categories(void *self, size_t column, const rlmr_slice *texts, size_t count,
+                              rlmr_error *err) {
+    (void)self;
+    (void)column;
+    (void)texts;
+    (void)count;
+    (void)err;
+    return RLMR_OK;
+}
+
+static rlmr_status end(void *self, rlmr_error *err) {
+    (void)self;
+    (void)err;
+    return RLMR_OK;
+}
+
+rlmr_sink rlmr_table_sink(rlmr_table *table) {
+    return (rlmr_sink){
+        .begin = begin, .categories = categories, .rows = append_rows, .end = end, .self = table};
+}
+
 size_t rlmr_block_rows(const rlmr_schema *schema, size_t block_bytes) {
     size_t rows = block_bytes / rlmr_schema_row_bytes(schema);
     if (rows < 1) {

@@ -22,7 +22,7 @@ declare -A may_see=(
 find_owner() {
     case $1 in
     mpi.h) owner='comm' ;;
-    yajl/*.h | csv.h | hdf5.h | sqlite3.h | zlib.h) owner=io ;;
+    yajl/*.h | csv.h | hdf5.h | sqlite3.h | zlib.h | libdeflate.h) owner=io ;;
     xxhash.h | immintrin.h | arm_neon.h) owner=core ;;
     *) owner='' ;;
     esac

@@ -134,13 +134,11 @@ static rlmr_collector *reduce(captures *from, int fact, rlmr_symtab *texts) {
     rlmr_collector *collector = NULL;
     rlmr_comm *comm = NULL;
     rlmr_error err;
-    uint64_t rows = 0;
     rlmr_error_clear(&err);
-    CU_ASSERT_EQUAL_FATAL(rlmr_collector_open(fact_schema(fact), texts, &collector, NULL), RLMR_OK);
     CU_ASSERT_EQUAL_FATAL(rlmr_comm_open(RLMR_MESSAGE_BYTES_DEFAULT, &comm, NULL), RLMR_OK);
-    rlmr_sink sink = rlmr_collector_sink(collector);
     CU_ASSERT_EQUAL_FATAL(
-        rlmr_reduce_table(comm, &from->facts[fact], from->texts, 1 << 16, &sink, &rows, &err), RLMR_OK);
+        rlmr_reduce_collect(comm, &from->facts[fact], from->texts, 1 << 16, texts, &collector, &err),
+        RLMR_OK);
     rlmr_comm_close(comm);
     return collector;
 }

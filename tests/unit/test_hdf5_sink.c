@@ -3,6 +3,7 @@
 #include "rlmr/hdf5_sink.h"
 
 #include "../../src/io/hdf5_driver.h"
+#include "pack_rows.h"
 #include "rlmr/memory_events.h"
 
 #include <CUnit/Basic.h>
@@ -151,7 +152,7 @@ static rlmr_status give_probe_rows(const rlmr_sink *sink, size_t count, size_t n
     for (size_t at = 0; at < count && status == RLMR_OK; at += RLMR_BLOCK_ROWS) {
         size_t now = count - at < RLMR_BLOCK_ROWS ? count - at : RLMR_BLOCK_ROWS;
         fill_probe(rows, at, now, names, stacks);
-        status = sink->rows(sink->self, rows, err);
+        status = pack_rows(sink, rows, at, err);
     }
     rlmr_rows_close(rows);
     return status;
@@ -190,7 +191,7 @@ static rlmr_status write_indexed(rlmr_hdf5 *file, size_t count, rlmr_error *err)
         rows->rows = i + 1;
     }
     if (status == RLMR_OK) {
-        status = sink.rows(sink.self, rows, err);
+        status = pack_rows(&sink, rows, 0, err);
     }
     rlmr_rows_close(rows);
     return status == RLMR_OK ? sink.end(sink.self, err) : status;
@@ -1126,7 +1127,7 @@ static void check_given_up(rlmr_hdf5 *file, const scratch *dir, const rlmr_error
     CU_ASSERT_EQUAL(sink.begin(sink.self, &lonely_schema, &err), first->code);
     CU_ASSERT_STRING_EQUAL(err.message, first->message);
     CU_ASSERT_EQUAL(sink.categories(sink.self, 0, NULL, 0, NULL), first->code);
-    CU_ASSERT_EQUAL(sink.rows(sink.self, NULL, NULL), first->code);
+    CU_ASSERT_EQUAL(sink.chunk(sink.self, NULL, NULL), first->code);
     CU_ASSERT_EQUAL(sink.end(sink.self, NULL), first->code);
     CU_ASSERT_EQUAL(rlmr_hdf5_attribute_text(file, "a", "", NULL), first->code);
     CU_ASSERT_EQUAL(rlmr_hdf5_attribute_i64(file, "b", 0, NULL), first->code);
@@ -1201,7 +1202,7 @@ static void test_a_code_without_a_text_is_an_error(void) {
     CU_ASSERT_EQUAL(give_texts(&sink, COLUMN_name, format_name, 3, 3, NULL), RLMR_OK);
     CU_ASSERT_EQUAL(give_texts(&sink, COLUMN_stack, format_stack, 2, 3, NULL), RLMR_OK);
     CU_ASSERT_EQUAL(give_probe_rows(&sink, 10, 4, 2, &err), RLMR_E_RANGE);
-    check_given_up(file, &dir, &err, "table probe, column name: row 3 has code 3 of 3 texts");
+    check_given_up(file, &dir, &err, "table probe, column name: the rows from 0 have code 3 of 3 texts");
     scratch_close(&dir);
 }
 

@@ -2,6 +2,7 @@
 #include "rlmr/hdf5_source.h"
 
 #include "rlmr/hdf5_sink.h"
+#include "pack_rows.h"
 
 #include <CUnit/Basic.h>
 
@@ -85,7 +86,7 @@ static void write_table(const rlmr_sink *sink, const rlmr_schema *schema, size_t
         ((double *)rows->columns[COLUMN_size])[i] = row % 10 == 3 ? NAN : (double)row / 2;
         rows->rows = i + 1;
         if (i + 1 == RLMR_BLOCK_ROWS || row + 1 == count) {
-            CU_ASSERT_EQUAL(sink->rows(sink->self, rows, NULL), RLMR_OK);
+            CU_ASSERT_EQUAL(pack_rows(sink, rows, row - i, NULL), RLMR_OK);
         }
     }
     rlmr_rows_close(rows);

@@ -1,0 +1,140 @@
+/* Parallel sorting by regular sampling (Shi and Schaeffer, 1992). */
+#include "rlmr/splitters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of all processes together: process 0 sorts them. */
+#define SAMPLES_MOST ((uint64_t)1 << 18)
+#define SAMPLES_LEAST 16
+#define SAMPLES_ENOUGH 1024
+
+size_t rlmr_split_columns(const rlmr_schema *schema) {
+    return schema->fold_count > 0 ? schema->fold_count : schema->key_count;
+}
+
+static const rlmr_rows *block_of(const rlmr_table *table, uint64_t row) {
+    return table->blocks[row / RLMR_BLOCK_ROWS];
+}
+
+/* Every process begins at another fraction of its stride, so that equal tables do not give equal samples. */
+rlmr_status rlmr_sample(const rlmr_table *table, int process, int processes, rlmr_bytes *out,
+                        rlmr_error *err) {
+    uint64_t most = SAMPLES_MOST / (uint64_t)processes;
+    most = most < SAMPLES_LEAST ? SAMPLES_LEAST : most;
+    most = most > SAMPLES_ENOUGH ? SAMPLES_ENOUGH : most;
+    uint64_t count = table->rows < most ? table->rows : most;
+    rlmr_status status = RLMR_OK;
+    for (uint64_t i = 0; i < count && status == RLMR_OK; i++) {
+        uint64_t first = table->rows * i / count;
+        uint64_t stands_for = table->rows * (i + 1) / count - first;
+        uint64_t row = first + stands_for * (uint64_t)process / (uint64_t)processes;
+        for (size_t k = 0; k < rlmr_split_columns(table->schema) && status == RLMR_OK; k++) {
+            status = rlmr_bytes_append_i64(out, rlmr_rows_key(block_of(table, row), row % RLMR_BLOCK_ROWS, k),
+                                           err);
+        }
+        status = status == RLMR_OK ? rlmr_bytes_append_i64(out, (int64_t)stands_for, err) : status;
+    }
+    return status;
+}
+
+static int compare_samples(const void *left, const void *right, void *columns) {
+    const int64_t *a = left;
+    const int64_t *b = right;
+    for (size_t k = 0; k < *(const size_t *)columns; k++) {
+        if (a[k] != b[k]) {
+            return a[k] < b[k] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+rlmr_status rlmr_splitters_choose(const rlmr_schema *schema, rlmr_bytes *samples, int owners, rlmr_bytes *out,
+                                  rlmr_error *err) {
+    size_t columns = rlmr_split_columns(schema);
+    size_t sample_bytes = (columns + 1) * sizeof(int64_t);
+    if (samples->bytes == 0 || samples->bytes % sample_bytes != 0) {
+        return rlmr_error_set(err, RLMR_E_PARSE, "%zu bytes are no samples of %s", samples->bytes,
+                              schema->name);
+    }
+    size_t count = samples->bytes / sample_bytes;
+    int64_t *at = (int64_t *)(void *)samples->data;
+    int64_t rows = 0;
+    qsort_r(at, count, sample_bytes, compare_samples, &columns);
+    for (size_t i = 0; i < count; i++) {
+        rows += at[i * (columns + 1) + columns];
+    }
+    rlmr_status status = RLMR_OK;
+    int64_t before = 0; /* rows that the samples before `at` stand for */
+    size_t i = 0;
+    for (int owner = 1; owner < owners && status == RLMR_OK; owner++) {
+        int64_t wanted = rows / owners * owner + rows % owners * owner / owners;
+        while (i + 1 < count && before + at[columns] / 2 < wanted) {
+            before += at[columns];
+            at += columns + 1;
+            i++;
+        }
+        status = rlmr_bytes_append(out, at, columns * sizeof(int64_t), err);
+    }
+    return status;
+}
+
+/* Whether the row comes before the splitter. */
+static bool is_before(const rlmr_table *table, uint64_t row, const int64_t *splitter) {
+    const rlmr_rows *rows = block_of(table, row);
+    for (size_t k = 0; k < rlmr_split_columns(table->schema); k++) {
+        int64_t value = rlmr_rows_key(rows, row % RLMR_BLOCK_ROWS, k);
+        if (value != splitter[k]) {
+            return value < splitter[k];
+        }
+    }
+    return false;
+}
+
+rlmr_status rlmr_splitters_bounds(const rlmr_table *table, const rlmr_bytes *splitters, int owners,
+                                  int processes, uint64_t *bounds, rlmr_error *err) {
+    size_t columns = rlmr_split_columns(table->schema);
+    if (splitters->bytes != (size_t)(owners - 1) * columns * sizeof(int64_t)) {
+        return rlmr_error_set(err, RLMR_E_PARSE, "%zu bytes do not split %s for %d processes",
+                              splitters->bytes, table->schema->name, owners);
+    }
+    const int64_t *splitter = (const int64_t *)(const void *)splitters->data;
+    bounds[0] = 0;
+    for (int p = 1; p <= processes; p++) {
+        bounds[p] = p < owners ? bounds[p - 1] : table->rows;
+        uint64_t end = table->rows;
+        while (p < owners && bounds[p] < end) {
+            uint64_t middle = bounds[p] + (end - bounds[p]) / 2;
+            if (is_before(table, middle, splitter)) {
+                bounds[p] = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        splitter = p < owners ? splitter + columns : splitter;
+    }
+    return RLMR_OK;
+}
+
+int rlmr_owners(uint64_t rows, int processes) {
+    uint64_t chunks = rows / RLMR_BLOCK_ROWS + (rows % RLMR_BLOCK_ROWS > 0);
+    return chunks < (uint64_t)processes ? (int)chunks : processes;
+}
+
+uint64_t rlmr_head_rows(const int64_t *counts, int process, int *owner) {
+    uint64_t first = 0;
+    for (int p = 0; p < process; p++) {
+        first += (uint64_t)counts[p];
+    }
+    *owner = process;
+    uint64_t behind = first % RLMR_BLOCK_ROWS; /* rows of the chunk that other processes have */
+    if (behind == 0 || counts[process] == 0) {
+        return 0;
+    }
+    for (uint64_t missing = behind; missing > 0;) {
+        uint64_t rows = (uint64_t)counts[--*owner];
+        missing -= rows < missing ? rows : missing;
+    }
+    uint64_t head = RLMR_BLOCK_ROWS - behind;
+    return head < (uint64_t)counts[process] ? head : (uint64_t)counts[process];
+}
