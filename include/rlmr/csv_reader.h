@@ -38,20 +38,19 @@ RLMR_MUST_CHECK rlmr_status rlmr_csv_read(const char *path, rlmr_on_row on_row, 
  *  @return OK, E_INPUT or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_csv_guess(const char *path, int64_t offset, int64_t *start, rlmr_error *err);
 
-/** Read the file's first row, the titles, and then the rows that begin in [from, to), as rlmr_csv_read() gives them. Ranges that
+/** Read the file's first row, the titles, and then the rows that begin in a range, as rlmr_csv_read() gives them. Ranges that
  *  lie behind one another, the first from 0 and the last to INT64_MAX, give the rows of the file if all are sound: the first stands
  *  where it should, and each that is sound says so of the next. If one is not, the file must be read at once.
  *
- *  @param from  0, or what rlmr_csv_guess() gave
- *  @param to    the same of a later offset, or INT64_MAX
+ *  @param range `from` is 0, or what rlmr_csv_guess() gave; `to` is the same of a later offset, or INT64_MAX
  *  @param meter told of the bytes of the range; NULL for none
  *  @param rows  out: rows without the titles; these have the number 0, the others count from 1 in each range. An empty range has
  *               no titles either
  *  @param sound out: no row was lost, and the range ends where a row may begin, outside quotes, or with the file; false if it ends
  *               before it begins. If not, rows may be missing or wrong
  *  @return OK, also if it is not sound; E_INPUT (cannot be opened), E_NOMEM, or what the callback or the meter returned */
-RLMR_MUST_CHECK rlmr_status rlmr_csv_read_range(const char *path, int64_t from, int64_t to,
-                                                rlmr_on_row on_row, void *self, const rlmr_meter *meter,
-                                                uint64_t *rows, bool *sound, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_csv_read_range(const rlmr_file_range *range, rlmr_on_row on_row, void *self,
+                                                const rlmr_meter *meter, uint64_t *rows, bool *sound,
+                                                rlmr_error *err);
 
 #endif

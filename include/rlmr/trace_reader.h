@@ -53,18 +53,17 @@ RLMR_MUST_CHECK rlmr_status rlmr_trace_read(const char *path, bool strict, rlmr_
 RLMR_MUST_CHECK rlmr_status rlmr_trace_guess(const char *path, int64_t offset, int64_t *start,
                                              rlmr_error *err);
 
-/** Read the events that begin in [from, to), as rlmr_trace_read() gives them. Ranges that lie behind one another, the first from 0
+/** Read the events that begin in a range, as rlmr_trace_read() gives them. Ranges that lie behind one another, the first from 0
  *  and the last to INT64_MAX, give the events of the file if all are sound: the first stands where it should, and each that is sound
  *  and ends between two events says so of the next. If one is not, the file must be read at once.
  *
- *  @param from   0, or what rlmr_trace_guess() gave
- *  @param to     the same of a later offset, or INT64_MAX
+ *  @param range  `from` is 0, or what rlmr_trace_guess() gave; `to` is the same of a later offset, or INT64_MAX
  *  @param meter  told of the bytes of the range; NULL for none
  *  @param events out: events of the range; their numbers count from 0 in each
  *  @param sound  out: the range is free of damage, and it ends between two events, with one next, or with the whole document; false
  *                if it ends before it begins. If not, events may be missing or wrong
  *  @return OK, also if it is not sound; E_INPUT (cannot be opened), E_NOMEM, or what the callback or the meter returned */
-RLMR_MUST_CHECK rlmr_status rlmr_trace_read_range(const char *path, bool strict, int64_t from, int64_t to,
+RLMR_MUST_CHECK rlmr_status rlmr_trace_read_range(const rlmr_file_range *range, bool strict,
                                                   rlmr_on_event on_event, void *self, const rlmr_meter *meter,
                                                   uint64_t *events, bool *sound, rlmr_error *err);
 

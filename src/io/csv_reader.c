@@ -369,22 +369,26 @@ static bool is_between_rows(const reader *self) {
     return self->at == self->to && !self->row_open && !self->mid_line && !self->skipping;
 }
 
-rlmr_status rlmr_csv_read_range(const char *path, int64_t from, int64_t to, rlmr_on_row on_row, void *self,
+rlmr_status rlmr_csv_read_range(const rlmr_file_range *range, rlmr_on_row on_row, void *self,
                                 const rlmr_meter *meter, uint64_t *rows, bool *sound, rlmr_error *err) {
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     *rows = 0;
-    *sound = from == to;
-    if (from >= to) {
+    *sound = range->from == range->to;
+    if (range->from >= range->to) {
         return RLMR_OK;
     }
-    reader state = {
-        .on_row = on_row, .self = self, .err = &trouble, .from = from, .to = to, .heading = from > 0};
+    reader state = {.on_row = on_row,
+                    .self = self,
+                    .err = &trouble,
+                    .from = range->from,
+                    .to = range->to,
+                    .heading = range->from > 0};
     rlmr_damage damage = {.met = lose_range, .self = &state};
-    rlmr_range_meter own = {.meter = meter, .heading = &state.heading, .left = to - from};
+    rlmr_range_meter own = {.meter = meter, .heading = &state.heading, .left = range->to - range->from};
     rlmr_meter within = rlmr_range_meter_of(&own);
     state.damage = &damage;
-    rlmr_status status = read_rows(&state, path, &within);
+    rlmr_status status = read_rows(&state, range->path, &within);
     state.unsound = state.unsound || (state.arrived && !is_between_rows(&state));
     *sound = status == RLMR_OK && !state.unsound;
     *rows = state.row.number > 0 ? state.row.number - 1 : 0;

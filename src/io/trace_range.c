@@ -72,24 +72,24 @@ static rlmr_status read_range(rlmr_trace *self, const char *path, const rlmr_met
     return status;
 }
 
-rlmr_status rlmr_trace_read_range(const char *path, bool strict, int64_t from, int64_t to,
-                                  rlmr_on_event on_event, void *self, const rlmr_meter *meter,
-                                  uint64_t *events, bool *sound, rlmr_error *err) {
+rlmr_status rlmr_trace_read_range(const rlmr_file_range *range, bool strict, rlmr_on_event on_event,
+                                  void *self, const rlmr_meter *meter, uint64_t *events, bool *sound,
+                                  rlmr_error *err) {
     *events = 0;
-    *sound = from == to;
-    if (from >= to) {
+    *sound = range->from == range->to;
+    if (range->from >= range->to) {
         return RLMR_OK;
     }
     rlmr_trace state = {.on_event = on_event,
                         .self = self,
                         .may_scan = true,
                         .strict = strict,
-                        .from = from,
-                        .heading = from > 0,
-                        .to = to};
+                        .from = range->from,
+                        .heading = range->from > 0,
+                        .to = range->to};
     rlmr_damage damage = {.met = on_damage, .self = &state};
     state.damage = &damage;
-    rlmr_status status = read_range(&state, path, meter, err);
+    rlmr_status status = read_range(&state, range->path, meter, err);
     *events = state.events;
     *sound = status == RLMR_OK && !state.unsound;
     return status;

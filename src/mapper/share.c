@@ -119,26 +119,26 @@ static rlmr_status find_start(const rlmr_share *share, rlmr_file_kind kind, gues
     return status;
 }
 
-static rlmr_status find_range(const rlmr_share *share, rlmr_file_kind kind, guess guess_start, int64_t *from,
-                              int64_t *to, rlmr_error *err) {
-    rlmr_status status = find_start(share, kind, guess_start, share->piece.from, from, err);
-    return status == RLMR_OK ? find_start(share, kind, guess_start, share->piece.to, to, err) : status;
+static rlmr_status find_range(const rlmr_share *share, rlmr_file_kind kind, guess guess_start,
+                              rlmr_file_range *range, rlmr_error *err) {
+    range->path = share->seen.files[kind].path;
+    rlmr_status status = find_start(share, kind, guess_start, share->piece.from, &range->from, err);
+    return status == RLMR_OK ? find_start(share, kind, guess_start, share->piece.to, &range->to, err)
+                             : status;
 }
 
 static rlmr_status read_records(rlmr_share *share, rlmr_error *err) {
     rlmr_file_damage damage = rlmr_job_damage(&share->job, RLMR_FILE_operator_memory);
-    int64_t from;
-    int64_t to;
+    rlmr_file_range range;
     bool sound = true;
     uint64_t rows = 0;
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     rlmr_memory_rows_begin(share->memory, &damage);
-    rlmr_status status = find_range(share, RLMR_FILE_operator_memory, rlmr_csv_guess, &from, &to, &trouble);
-    if (status == RLMR_OK && from < to) {
-        status =
-            rlmr_csv_read_range(share->seen.files[RLMR_FILE_operator_memory].path, from, to, rlmr_memory_row,
-                                share->memory, share->job.meter, &rows, &sound, &trouble);
+    rlmr_status status = find_range(share, RLMR_FILE_operator_memory, rlmr_csv_guess, &range, &trouble);
+    if (status == RLMR_OK && range.from != range.to) {
+        status = rlmr_csv_read_range(&range, rlmr_memory_row, share->memory, share->job.meter, &rows, &sound,
+                                     &trouble);
     }
     rlmr_memory_rows_end(share->memory);
     share->own.rows = (int64_t)rows;
@@ -149,17 +149,15 @@ static rlmr_status read_records(rlmr_share *share, rlmr_error *err) {
 
 static rlmr_status read_events(rlmr_share *share, rlmr_error *err) {
     rlmr_file_damage damage = rlmr_job_damage(&share->job, RLMR_FILE_trace_view);
-    int64_t from;
-    int64_t to;
+    rlmr_file_range range;
     bool sound = true;
     uint64_t events = 0;
     rlmr_error trouble;
     rlmr_error_clear(&trouble);
     rlmr_memory_events_begin(share->memory, &damage);
-    rlmr_status status = find_range(share, RLMR_FILE_trace_view, rlmr_trace_guess, &from, &to, &trouble);
-    if (status == RLMR_OK && from != to) {
-        status = rlmr_trace_read_range(share->seen.files[RLMR_FILE_trace_view].path,
-                                       share->job.options->strict, from, to, rlmr_memory_event, share->memory,
+    rlmr_status status = find_range(share, RLMR_FILE_trace_view, rlmr_trace_guess, &range, &trouble);
+    if (status == RLMR_OK && range.from != range.to) {
+        status = rlmr_trace_read_range(&range, share->job.options->strict, rlmr_memory_event, share->memory,
                                        share->job.meter, &events, &sound, &trouble);
     }
     share->own.events = (int64_t)events;

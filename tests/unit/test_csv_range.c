@@ -109,12 +109,12 @@ static bool check_ranges(const char *path, int64_t bytes, const reading *whole, 
     open_reading(&got);
     int64_t from = 0;
     for (size_t i = 0; i < count && got.sound; i++) {
+        rlmr_file_range range = {.path = path, .from = from, .to = ends[i]};
         uint64_t rows = 99;
         rlmr_error err;
         rlmr_error_clear(&err);
-        CU_ASSERT_EQUAL(
-            rlmr_csv_read_range(path, from, ends[i], note_row, &got, &meter, &rows, &got.sound, &err),
-            RLMR_OK);
+        CU_ASSERT_EQUAL(rlmr_csv_read_range(&range, note_row, &got, &meter, &rows, &got.sound, &err),
+                        RLMR_OK);
         CU_ASSERT_EQUAL(err.code, RLMR_OK);
         got.before += rows;
         got.later = got.later || ends[i] > 0;
@@ -284,7 +284,8 @@ static void test_the_taker_of_rows_may_end_a_range(void) {
     bool sound = true;
     rlmr_error err;
     rlmr_error_clear(&err);
-    CU_ASSERT_EQUAL(rlmr_csv_read_range(file.path, 8, INT64_MAX, refuse, NULL, NULL, &rows, &sound, &err),
+    CU_ASSERT_EQUAL(rlmr_csv_read_range(&(rlmr_file_range){file.path, 8, INT64_MAX}, refuse, NULL, NULL,
+                                        &rows, &sound, &err),
                     RLMR_E_RANGE);
     CU_ASSERT_STRING_EQUAL(err.message, "no more of it");
     CU_ASSERT_FALSE(sound);
@@ -292,8 +293,9 @@ static void test_the_taker_of_rows_may_end_a_range(void) {
     fixture none = open_fixture();
     int64_t start;
     CU_ASSERT_EQUAL(rlmr_csv_guess(none.path, 8, &start, NULL), RLMR_E_INPUT);
-    CU_ASSERT_EQUAL(rlmr_csv_read_range(none.path, 0, 8, refuse, NULL, NULL, &rows, &sound, NULL),
-                    RLMR_E_INPUT);
+    CU_ASSERT_EQUAL(
+        rlmr_csv_read_range(&(rlmr_file_range){none.path, 0, 8}, refuse, NULL, NULL, &rows, &sound, NULL),
+        RLMR_E_INPUT);
     remove_fixture(&none);
 }
 

@@ -121,12 +121,13 @@ static reading read_ranges(const char *path, bool strict, const int64_t *ends, s
     rlmr_meter told = {.advance = count_bytes, .self = &counted};
     int64_t from = 0;
     for (size_t i = 0; i < count && out.sound; i++) {
+        rlmr_file_range range = {.path = path, .from = from, .to = ends[i]};
         uint64_t events = 99;
         rlmr_error err;
         rlmr_error_clear(&err);
-        CU_ASSERT_EQUAL(rlmr_trace_read_range(path, strict, from, ends[i], add_event, &out, &told, &events,
-                                              &out.sound, &err),
-                        RLMR_OK);
+        CU_ASSERT_EQUAL(
+            rlmr_trace_read_range(&range, strict, add_event, &out, &told, &events, &out.sound, &err),
+            RLMR_OK);
         CU_ASSERT_EQUAL(err.code, RLMR_OK);
         out.before += events;
         from = ends[i];
@@ -369,9 +370,9 @@ static void test_the_taker_of_events_may_end_a_range(void) {
     bool sound = true;
     rlmr_error err;
     rlmr_error_clear(&err);
-    CU_ASSERT_EQUAL(
-        rlmr_trace_read_range(file.path, false, 0, INT64_MAX, refuse, NULL, NULL, &events, &sound, &err),
-        RLMR_E_RANGE);
+    CU_ASSERT_EQUAL(rlmr_trace_read_range(&(rlmr_file_range){file.path, 0, INT64_MAX}, false, refuse, NULL,
+                                          NULL, &events, &sound, &err),
+                    RLMR_E_RANGE);
     CU_ASSERT_STRING_EQUAL(err.message, "no more of it");
     CU_ASSERT_FALSE(sound);
     remove_fixture(&file);
@@ -383,9 +384,9 @@ static void test_a_file_that_is_not_there_has_no_ranges(void) {
     bool sound = true;
     int64_t start;
     CU_ASSERT_EQUAL(rlmr_trace_guess(file.path, 5, &start, NULL), RLMR_E_INPUT);
-    CU_ASSERT_EQUAL(
-        rlmr_trace_read_range(file.path, false, 0, INT64_MAX, refuse, NULL, NULL, &events, &sound, NULL),
-        RLMR_E_INPUT);
+    CU_ASSERT_EQUAL(rlmr_trace_read_range(&(rlmr_file_range){file.path, 0, INT64_MAX}, false, refuse, NULL,
+                                          NULL, &events, &sound, NULL),
+                    RLMR_E_INPUT);
     CU_ASSERT_FALSE(sound);
     CU_ASSERT_EQUAL(events, 0);
     remove_fixture(&file);
