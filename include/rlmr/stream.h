@@ -39,8 +39,6 @@ typedef struct {
     rlmr_slice bytes;
 } rlmr_chunk;
 
-/** Where finished tables go: a collector, or the HDF5 file. Calls for one table, in this order: begin(), categories() until every text
- *  column is complete, rows() or chunk() until all are there, end(). A sink takes rows or chunks; the other is NULL.
 /** The bytes [from, to) of a file, which several processes read in parts. */
 typedef struct {
     const char *path;
@@ -48,8 +46,8 @@ typedef struct {
     int64_t to; /**< INT64_MAX for the file's end */
 } rlmr_file_range;
 
-/** Where finished tables go: the HDF5 file, a report, or both. Calls for one table, in this order: begin(),
- *  categories() until every text column is complete, rows() until all are there, end().
+/** Where finished tables go: a collector, or the HDF5 file. Calls for one table, in this order: begin(), categories() until every text
+ *  column is complete, rows() or chunk() until all are there, end(). A sink takes rows or chunks; the other is NULL.
  *
  *  categories(): further texts of text column `column`; over all calls ascending bytewise, distinct, and code
  *  k is the k-th text. rows(): the next rows in key order, RLMR_BLOCK_ROWS of them in every call but the last;

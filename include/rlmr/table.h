@@ -159,6 +159,10 @@ void rlmr_table_copy(const rlmr_table *table, uint64_t first, size_t count, size
 RLMR_MUST_CHECK rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count,
                                               rlmr_bytes *out, rlmr_error *err);
 
+/** Once, before there is any table: have malloc keep freed blocks for the next ones. While rows are exchanged and merged as many are freed
+ *  as are taken; if their pages went back to the kernel, to be cleared and mapped again, that would take longer than all else. */
+void rlmr_tables_keep_memory(void);
+
 /** Bytes that one row of `schema` takes on the wire. */
 size_t rlmr_schema_row_bytes(const rlmr_schema *schema);
 

@@ -293,6 +293,7 @@ int rlmr_run(rlmr_options *options) {
     options->map.split_bytes = bytes_from_environment("RLMR_SPLIT_BYTES", SPLIT_BYTES_DEFAULT);
     rlmr_error error;
     rlmr_error_clear(&error);
+    rlmr_tables_keep_memory();
     rlmr_status status = rlmr_comm_open(self.message_bytes, &self.comm, &error);
     if (status != RLMR_OK && rlmr_message_silent()) {
         return rlmr_status_exit_code(status);

@@ -1,5 +1,7 @@
 #include "rlmr/table.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +125,12 @@ rlmr_status rlmr_rows_decode(rlmr_rows *rows, const uint8_t *data, size_t bytes,
     }
     rows->rows = count;
     return RLMR_OK;
+}
+
+void rlmr_tables_keep_memory(void) {
+    enum { MMAP_BYTES = 32 << 20 }; /* the most that glibc takes: larger ones are not from its heap */
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
 void rlmr_table_init(rlmr_table *table, const rlmr_schema *schema) {

@@ -34,7 +34,7 @@ is_libc() {
     assert.h | ctype.h | errno.h | fenv.h | float.h | inttypes.h | iso646.h | limits.h | locale.h | math.h | \
         setjmp.h | signal.h | stdalign.h | stdarg.h | stdatomic.h | stdbool.h | stddef.h | stdint.h | stdio.h | \
         stdlib.h | stdnoreturn.h | string.h | strings.h | tgmath.h | threads.h | time.h | uchar.h | wchar.h | \
-        wctype.h | dirent.h | fcntl.h | fnmatch.h | ftw.h | getopt.h | glob.h | langinfo.h | libgen.h | poll.h | \
+        wctype.h | malloc.h | dirent.h | fcntl.h | fnmatch.h | ftw.h | getopt.h | glob.h | langinfo.h | libgen.h | poll.h | \
         pthread.h | regex.h | sched.h | semaphore.h | termios.h | unistd.h | sys/*.h) ;;
     *) return 1 ;;
     esac
