@@ -170,11 +170,17 @@ static rlmr_status make_room(rlmr_datamap *map, size_t *capacity, rlmr_error *er
     }
     size_t more = *capacity == 0 ? 16 : *capacity * 2;
     rlmr_capture *captures = realloc(map->captures, more * sizeof *captures);
-    map->captures = captures == NULL ? map->captures : captures;
-    rlmr_piece *pieces = captures == NULL ? NULL : realloc(map->pieces, more * sizeof *pieces);
-    map->pieces = pieces == NULL ? map->pieces : pieces;
-    *capacity = pieces == NULL ? *capacity : more;
-    return pieces == NULL ? no_memory(err) : RLMR_OK;
+    if (captures == NULL) {
+        return no_memory(err);
+    }
+    map->captures = captures;
+    rlmr_piece *pieces = realloc(map->pieces, more * sizeof *pieces);
+    if (pieces == NULL) {
+        return no_memory(err);
+    }
+    map->pieces = pieces;
+    *capacity = more;
+    return RLMR_OK;
 }
 
 static rlmr_status take_piece(rlmr_reader *in, rlmr_piece *piece, rlmr_error *err) {

@@ -17,12 +17,18 @@ static const rlmr_rows *block_of(const rlmr_table *table, uint64_t row) {
     return table->blocks[row / RLMR_BLOCK_ROWS];
 }
 
+static uint64_t samples_of(int processes) {
+    uint64_t share = SAMPLES_MOST / (uint64_t)processes;
+    if (share < SAMPLES_LEAST) {
+        return SAMPLES_LEAST;
+    }
+    return share < SAMPLES_ENOUGH ? share : SAMPLES_ENOUGH;
+}
+
 /* Every process begins at another fraction of its stride, so that equal tables do not give equal samples. */
 rlmr_status rlmr_sample(const rlmr_table *table, int process, int processes, rlmr_bytes *out,
                         rlmr_error *err) {
-    uint64_t most = SAMPLES_MOST / (uint64_t)processes;
-    most = most < SAMPLES_LEAST ? SAMPLES_LEAST : most;
-    most = most > SAMPLES_ENOUGH ? SAMPLES_ENOUGH : most;
+    uint64_t most = samples_of(processes);
     uint64_t count = table->rows < most ? table->rows : most;
     rlmr_status status = RLMR_OK;
     for (uint64_t i = 0; i < count && status == RLMR_OK; i++) {

@@ -56,8 +56,8 @@ void capture_fixture_put(capture_fixture *made, rlmr_file_kind kind, const char 
 }
 
 void capture_fixture_map(capture_fixture *made) {
-    made->status =
-        rlmr_map_capture(&made->capture, &made->options, &made->partial, NULL, &made->meter, NULL, &made->err);
+    made->status = rlmr_map_capture(&made->capture, &made->options, &made->partial, NULL, &made->meter, NULL,
+                                    &made->err);
     CU_ASSERT_EQUAL(made->err.code, made->status);
 }
 

@@ -1,8 +1,8 @@
 /* Each hostile file is a good one in which one thing was changed. */
 #include "rlmr/hdf5_source.h"
 
-#include "rlmr/hdf5_sink.h"
 #include "pack_rows.h"
+#include "rlmr/hdf5_sink.h"
 
 #include <CUnit/Basic.h>
 

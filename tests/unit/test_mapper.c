@@ -875,7 +875,8 @@ static void test_every_error_goes_to_the_log(void) {
              RLMR_SLICE("Name,Size(KB),Allocation Time(us)\nadd,x,1000\nadd,y,1000\nadd,\"1,2\n"));
     put_file(&made, RLMR_FILE_trace_view, "trace_view.json", RLMR_SLICE("[5, {\"name\": NaN}]"));
     CU_ASSERT_EQUAL(
-        rlmr_map_capture(&made.capture, &made.options, &made.partial, NULL, &made.meter, &log, &made.err), RLMR_OK);
+        rlmr_map_capture(&made.capture, &made.options, &made.partial, NULL, &made.meter, &log, &made.err),
+        RLMR_OK);
     CU_ASSERT_EQUAL(fclose(out), 0);
     CU_ASSERT_STRING_EQUAL(
         lines, "a_ascend_pt: operator_memory.csv: row 1 at byte 34: Size \"x\": not a number\n"
