@@ -1,5 +1,6 @@
 #include "rlmr/table.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -223,38 +224,30 @@ void rlmr_table_translate(rlmr_table *table, size_t column, const uint32_t *map)
 
 enum { RUN_LEAST = 16 };
 
-/* The first key beside the row number: most comparisons end there without touching the table. */
-typedef struct {
-    int64_t first;
-    uint64_t row;
-} sort_item;
-
+/* Row numbers, not rows or keys, change places: fresh memory costs more than looking at the table, where runs lie side by side. */
 typedef struct {
     const rlmr_table *table;
     size_t count;
-    sort_item *items; /* in order once it is sorted */
-    sort_item *spare; /* room for as many */
-    size_t *starts;   /* of the runs in items, then count */
+    uint32_t *items; /* in order once it is sorted */
+    uint32_t *spare; /* room for as many */
+    size_t *starts;  /* of the runs in items, then count */
     size_t runs;
 } sorter;
 
-static bool before(const rlmr_table *table, sort_item a, sort_item b) {
-    if (a.first != b.first) {
-        return a.first < b.first;
-    }
-    return rlmr_rows_compare(table->blocks[a.row / RLMR_BLOCK_ROWS], a.row % RLMR_BLOCK_ROWS,
-                             table->blocks[b.row / RLMR_BLOCK_ROWS], b.row % RLMR_BLOCK_ROWS) < 0;
+static bool before(const rlmr_table *table, uint32_t a, uint32_t b) {
+    return rlmr_rows_compare(table->blocks[a / RLMR_BLOCK_ROWS], a % RLMR_BLOCK_ROWS,
+                             table->blocks[b / RLMR_BLOCK_ROWS], b % RLMR_BLOCK_ROWS) < 0;
 }
 
 /* The end of the run that begins at `start`; a short one is made longer by insertion. */
 static size_t find_run(sorter *sort, size_t start) {
-    sort_item *items = sort->items;
+    uint32_t *items = sort->items;
     size_t end = start + 1;
     while (end < sort->count && !before(sort->table, items[end], items[end - 1])) {
         end++;
     }
     for (; end < sort->count && end - start < RUN_LEAST; end++) {
-        sort_item item = items[end];
+        uint32_t item = items[end];
         size_t at = end;
         for (; at > start && before(sort->table, item, items[at - 1]); at--) {
             items[at] = items[at - 1];
@@ -266,7 +259,7 @@ static size_t find_run(sorter *sort, size_t start) {
 
 /* The runs start .. middle - 1 and middle .. end - 1 of items as one of spare. */
 static void merge_runs(sorter *sort, size_t start, size_t middle, size_t end) {
-    const sort_item *items = sort->items;
+    const uint32_t *items = sort->items;
     size_t left = start;
     size_t right = middle;
     for (size_t to = start; to < end; to++) {
@@ -286,17 +279,15 @@ static void merge_pairs(sorter *sort) {
     }
     sort->starts[merged] = sort->count;
     sort->runs = merged;
-    sort_item *sorted = sort->spare;
+    uint32_t *sorted = sort->spare;
     sort->spare = sort->items;
     sort->items = sorted;
 }
 
 /* @return whether rows change places */
 static bool sort_items(sorter *sort) {
-    const rlmr_table *table = sort->table;
-    for (uint64_t row = 0; row < table->rows; row++) {
-        const rlmr_rows *block = table->blocks[row / RLMR_BLOCK_ROWS];
-        sort->items[row] = (sort_item){.first = rlmr_rows_key(block, row % RLMR_BLOCK_ROWS, 0), .row = row};
+    for (size_t row = 0; row < sort->count; row++) {
+        sort->items[row] = (uint32_t)row;
     }
     for (size_t start = 0; start < sort->count; start = sort->starts[sort->runs]) {
         sort->starts[sort->runs] = start;
@@ -304,7 +295,7 @@ static bool sort_items(sorter *sort) {
     }
     bool moved = sort->runs > 1;
     for (size_t i = 0; i < sort->count && !moved; i++) {
-        moved = sort->items[i].row != i;
+        moved = sort->items[i] != i;
     }
     while (sort->runs > 1) {
         merge_pairs(sort);
@@ -312,49 +303,66 @@ static bool sort_items(sorter *sort) {
     return moved;
 }
 
-/* One column at a time passes through the spare memory. */
-static void arrange_column(const sorter *sort, size_t column) {
-    const rlmr_table *table = sort->table;
+/* The values of one column in the order of the rows. Where each comes from is all that differs between the types. */
+#define GATHER(type)                                                                                         \
+    static void gather_##type(type *to, const rlmr_table *table, const uint32_t *rows, size_t count,         \
+                              size_t column) {                                                               \
+        for (size_t i = 0; i < count; i++) {                                                                 \
+            const type *values = table->blocks[rows[i] / RLMR_BLOCK_ROWS]->columns[column];                  \
+            to[i] = values[rows[i] % RLMR_BLOCK_ROWS];                                                       \
+        }                                                                                                    \
+    }
+GATHER(uint64_t)
+GATHER(uint32_t)
+GATHER(uint8_t)
+
+/* One column at a time passes through `values`. */
+static void arrange_column(const rlmr_table *table, const uint32_t *rows, void *values, size_t column) {
+    size_t count = (size_t)table->rows;
     size_t bytes = rlmr_type_bytes(table->schema->columns[column].type);
-    char *values = (char *)sort->spare;
-    for (size_t i = 0; i < sort->count; i++) {
-        const void *value = rlmr_table_value(table, sort->items[i].row, column);
-        switch (bytes) { /* copies of constant length are single instructions */
-        case 8:
-            memcpy(values + 8 * i, value, 8);
-            break;
-        case 4:
-            memcpy(values + 4 * i, value, 4);
-            break;
-        default:
-            memcpy(values + bytes * i, value, bytes);
-            break;
-        }
+    switch (bytes) {
+    case sizeof(uint64_t):
+        gather_uint64_t(values, table, rows, count, column);
+        break;
+    case sizeof(uint32_t):
+        gather_uint32_t(values, table, rows, count, column);
+        break;
+    default:
+        gather_uint8_t(values, table, rows, count, column);
+        break;
     }
     for (size_t b = 0; b < table->blocks_count; b++) {
-        memcpy(table->blocks[b]->columns[column], values + b * RLMR_BLOCK_ROWS * bytes,
+        memcpy(table->blocks[b]->columns[column], (char *)values + b * RLMR_BLOCK_ROWS * bytes,
                table->blocks[b]->rows * bytes);
     }
 }
 
 rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err) {
+    if (table->rows > UINT32_MAX) {
+        return rlmr_error_set(err, RLMR_E_RANGE, "more than %" PRIu32 " rows of %s on one process",
+                              UINT32_MAX, table->schema->name);
+    }
     size_t count = (size_t)table->rows;
-    sort_item *items = malloc((count + 1) * sizeof *items);
-    sort_item *spare = malloc((count + 1) * sizeof *spare);
+    uint32_t *items = malloc((count + 1) * sizeof *items);
+    uint64_t *values = malloc((count + 1) * sizeof *values); /* of one column; first the spare room */
     size_t *starts = malloc((count / RUN_LEAST + 2) * sizeof *starts);
     rlmr_status status = RLMR_OK;
-    if (items == NULL || spare == NULL || starts == NULL) {
+    if (items == NULL || values == NULL || starts == NULL) {
         status =
             rlmr_error_set(err, RLMR_E_NOMEM, "no memory to sort %zu rows of %s", count, table->schema->name);
     } else {
-        sorter sort = {.table = table, .count = count, .items = items, .spare = spare, .starts = starts};
+        sorter sort = {
+            .table = table, .count = count, .items = items, .spare = (uint32_t *)values, .starts = starts};
         bool moved = sort_items(&sort);
+        if (sort.items != items) {
+            memcpy(items, sort.items, count * sizeof *items); /* values get their place */
+        }
         for (size_t c = 0; moved && c < table->schema->columns_count; c++) {
-            arrange_column(&sort, c);
+            arrange_column(table, items, values, c);
         }
     }
     free(items);
-    free(spare);
+    free(values);
     free(starts);
     return status;
 }

@@ -152,20 +152,82 @@ static size_t rows_at_once(const cursor *cursors, const rlmr_heap *heap, size_t 
     return same;
 }
 
-static rlmr_status merge(cursor *cursors, rlmr_heap *heap, rlmr_rows *out, rlmr_sink *sink, uint64_t *rows,
+/* Rows that follow one another in a block and in the result. */
+typedef struct {
+    const rlmr_rows *rows;
+    uint32_t at;
+    uint32_t count;
+} pick;
+
+/* What the merge has chosen and not yet copied. */
+typedef struct {
+    pick *picks; /* room for RLMR_BLOCK_ROWS */
+    size_t count;
+    size_t rows; /* of all picks */
+    rlmr_rows *out;
+} picking;
+
+#define COPY_PICKS(type)                                                                                     \
+    static void copy_##type(const picking *from, size_t column) {                                            \
+        type *to = (type *)from->out->columns[column] + from->out->rows;                                     \
+        for (size_t p = 0; p < from->count; p++) {                                                           \
+            const type *values = (const type *)from->picks[p].rows->columns[column] + from->picks[p].at;     \
+            for (size_t i = 0; i < from->picks[p].count; i++) {                                              \
+                *to++ = values[i];                                                                           \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+COPY_PICKS(uint64_t)
+COPY_PICKS(uint32_t)
+COPY_PICKS(uint8_t)
+
+/* Column by column: most picks are a row or two, of some hundred bytes in twenty places. */
+static void copy_picks(picking *from) {
+    const rlmr_schema *schema = from->out->schema;
+    for (size_t c = 0; c < schema->columns_count; c++) {
+        switch (rlmr_type_bytes(schema->columns[c].type)) {
+        case sizeof(uint64_t):
+            copy_uint64_t(from, c);
+            break;
+        case sizeof(uint32_t):
+            copy_uint32_t(from, c);
+            break;
+        default:
+            copy_uint8_t(from, c);
+            break;
+        }
+    }
+    from->out->rows += from->rows;
+    from->count = 0;
+    from->rows = 0;
+}
+
+static rlmr_status give_out(rlmr_rows *out, rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
+    rlmr_status status = sink->rows(sink->self, out, err);
+    *rows += out->rows;
+    out->rows = 0;
+    return status;
+}
+
+static rlmr_status merge(cursor *cursors, rlmr_heap *heap, picking *to, rlmr_sink *sink, uint64_t *rows,
                          rlmr_error *err) {
+    rlmr_rows *out = to->out;
     rlmr_status status = RLMR_OK;
     while (heap->count > 0 && status == RLMR_OK) {
         cursor *least = &cursors[heap->items[0]];
-        size_t count = rows_at_once(cursors, heap, out->capacity - out->rows);
-        rlmr_rows_copy(out, least->rows, least->at, count);
+        size_t count = rows_at_once(cursors, heap, out->capacity - out->rows - to->rows);
+        to->picks[to->count++] =
+            (pick){.rows = least->rows, .at = (uint32_t)least->at, .count = (uint32_t)count};
+        to->rows += count;
         least->at += count;
-        if (out->rows == out->capacity) {
-            status = sink->rows(sink->self, out, err);
-            *rows += out->rows;
-            out->rows = 0;
+        bool used_up = least->at == least->rows->rows;
+        if (used_up || out->rows + to->rows == out->capacity) {
+            copy_picks(to);
         }
-        if (status == RLMR_OK && least->at == least->rows->rows) {
+        if (out->rows == out->capacity) {
+            status = give_out(out, sink, rows, err);
+        }
+        if (status == RLMR_OK && used_up) {
             status = refill(least, err);
         }
         if (status != RLMR_OK) {
@@ -177,11 +239,7 @@ static rlmr_status merge(cursor *cursors, rlmr_heap *heap, rlmr_rows *out, rlmr_
             rlmr_heap_sink(heap);
         }
     }
-    if (status == RLMR_OK && out->rows > 0) {
-        status = sink->rows(sink->self, out, err);
-        *rows += out->rows;
-    }
-    return status;
+    return status == RLMR_OK && out->rows > 0 ? give_out(out, sink, rows, err) : status;
 }
 
 static rlmr_status open_cursors(cursor *cursors, rlmr_heap *heap, const rlmr_schema *schema,
@@ -203,22 +261,23 @@ static rlmr_status open_cursors(cursor *cursors, rlmr_heap *heap, const rlmr_sch
 rlmr_status rlmr_merge_rows(const rlmr_schema *schema, rlmr_source *sources, int count, size_t block_rows,
                             rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
     *rows = 0;
-    rlmr_rows *out = NULL;
+    picking to = {.picks = malloc(RLMR_BLOCK_ROWS * sizeof *to.picks)};
     cursor *cursors = calloc((size_t)count, sizeof *cursors);
     int *items = calloc((size_t)count, sizeof *items);
-    rlmr_status status = rlmr_rows_open(schema, RLMR_BLOCK_ROWS, &out, err);
-    if (cursors == NULL || items == NULL) {
+    rlmr_status status = rlmr_rows_open(schema, RLMR_BLOCK_ROWS, &to.out, err);
+    if (cursors == NULL || items == NULL || to.picks == NULL) {
         status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory to merge the rows of %d processes", count);
     } else if (status == RLMR_OK) {
         rlmr_heap heap = {.items = items, .before = cursor_before, .context = cursors};
         status = open_cursors(cursors, &heap, schema, sources, count, block_rows, err);
-        status = status == RLMR_OK ? merge(cursors, &heap, out, sink, rows, err) : status;
+        status = status == RLMR_OK ? merge(cursors, &heap, &to, sink, rows, err) : status;
     }
     for (int run = 0; cursors != NULL && run < count; run++) {
         rlmr_bytes_release(&cursors[run].block);
         rlmr_rows_close(cursors[run].rows);
     }
-    rlmr_rows_close(out);
+    rlmr_rows_close(to.out);
+    free(to.picks);
     free(cursors);
     free(items);
     return status;
