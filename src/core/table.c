@@ -304,6 +304,7 @@ static bool sort_items(sorter *sort) {
 }
 
 /* The values of one column in the order of the rows. Where each comes from is all that differs between the types. */
+// NOLINTBEGIN(bugprone-macro-parentheses): a type in a declaration has none
 #define GATHER(type)                                                                                         \
     static void gather_##type(type *to, const rlmr_table *table, const uint32_t *rows, size_t count,         \
                               size_t column) {                                                               \
@@ -312,6 +313,7 @@ static bool sort_items(sorter *sort) {
             to[i] = values[rows[i] % RLMR_BLOCK_ROWS];                                                       \
         }                                                                                                    \
     }
+// NOLINTEND(bugprone-macro-parentheses)
 GATHER(uint64_t)
 GATHER(uint32_t)
 GATHER(uint8_t)

@@ -167,6 +167,7 @@ typedef struct {
     rlmr_rows *out;
 } picking;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type in a declaration has none
 #define COPY_PICKS(type)                                                                                     \
     static void copy_##type(const picking *from, size_t column) {                                            \
         type *to = (type *)from->out->columns[column] + from->out->rows;                                     \
@@ -177,6 +178,7 @@ typedef struct {
             }                                                                                                \
         }                                                                                                    \
     }
+// NOLINTEND(bugprone-macro-parentheses)
 COPY_PICKS(uint64_t)
 COPY_PICKS(uint32_t)
 COPY_PICKS(uint8_t)
