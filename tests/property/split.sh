@@ -56,6 +56,8 @@ for processes in 1 4; do
         grep -qE "progress: $megabytes of $megabytes MB \(100 %\), [0-9.]+ MB/s, 0 s left\$" "$work/stderr"
 done
 
+some=(2 3 5)
+[[ $(ldd "$binary") != *libasan* ]] || some=(3) # each run takes seconds
 # --- Something is wrong with one of them ---------------------------------------------------------------------
 trace="large/*_ascend_pt/$data/trace_view.json"
 records="large/*_ascend_pt/$data/operator_memory.csv"
@@ -89,7 +91,7 @@ for case in "cut trace" "garbage in the trace" "a bracket too much at the end" "
     run 1 -q --force -o "$one" "$work/damaged"
     check_text "$case: exit code" 3 "$exit_code"
     make_one 3 "$work/damaged"
-    for processes in 2 3 5; do
+    for processes in "${some[@]}"; do
         check_same "$case, np $processes" 3 "$processes" "$work/damaged"
         check_text "$case, np $processes: read again by one process" 1 "$(parts | cut -d' ' -f2)"
     done

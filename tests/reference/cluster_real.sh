@@ -3,6 +3,7 @@
 # usage: cluster_real.sh SOURCE_DIR BINARY
 set -euo pipefail
 . "$(dirname "$0")/../support/testlib.bash"
+[[ $(ldd "$binary") != *libasan* ]] || skip "its captures, with the sanitizer, are in property_same_bytes"
 
 data_sets=$source_dir/../shared/data
 [[ -d $data_sets ]] || skip "there are no captures beside the repository"

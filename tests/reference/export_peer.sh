@@ -3,6 +3,7 @@
 # reference in the peer's forms: nothing differs.   usage: export_peer.sh SOURCE_DIR BINARY [EXPORT_BINARY]
 set -euo pipefail
 . "$(dirname "$0")/../support/testlib.bash"
+[[ $(ldd "$binary") != *libasan* ]] || skip "the same export, with the sanitizer, is in cli_export"
 
 exporter=${3:-$(dirname "$binary")/rl-insight-export}
 [[ -x $exporter ]] || {
