@@ -79,7 +79,7 @@ static rlmr_status fill(rlmr_table *table, const text_ids *ids, uint64_t first, 
             time_ns = INT64_C(1736408883694624810) + (int64_t)(row / CAPTURE_ROWS) * 1000;
             allocated_kb = 8e6;
         }
-        time_ns += next_random(&state) % 20000 * 10;
+        time_ns += (int64_t)(next_random(&state) % 20000) * 10;
         double size_kb = (next_random(&state) % 64) * 0.5 * (next_random(&state) % 16 == 0 ? 512 : 1);
         allocated_kb += next_random(&state) % 2 == 0 ? size_kb : -size_kb;
         uint32_t stack = next_random(&state) % STACKS * (next_random(&state) % STACKS) / STACKS;

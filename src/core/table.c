@@ -306,7 +306,7 @@ static bool sort_items(sorter *sort) {
 /* The values of one column in the order of the rows. Where each comes from is all that differs between the types. */
 // NOLINTBEGIN(bugprone-macro-parentheses): a type in a declaration has none
 #define GATHER(type)                                                                                         \
-    static void gather_##type(type *to, const rlmr_table *table, const uint32_t *rows, size_t count,         \
+    static void gather_##type(type to[], const rlmr_table *table, const uint32_t *rows, size_t count,        \
                               size_t column) {                                                               \
         for (size_t i = 0; i < count; i++) {                                                                 \
             const type *values = table->blocks[rows[i] / RLMR_BLOCK_ROWS]->columns[column];                  \

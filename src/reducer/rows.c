@@ -170,11 +170,11 @@ typedef struct {
 // NOLINTBEGIN(bugprone-macro-parentheses): a type in a declaration has none
 #define COPY_PICKS(type)                                                                                     \
     static void copy_##type(const picking *from, size_t column) {                                            \
-        type *to = (type *)from->out->columns[column] + from->out->rows;                                     \
+        size_t to = from->out->rows;                                                                         \
         for (size_t p = 0; p < from->count; p++) {                                                           \
             const type *values = (const type *)from->picks[p].rows->columns[column] + from->picks[p].at;     \
             for (size_t i = 0; i < from->picks[p].count; i++) {                                              \
-                *to++ = values[i];                                                                           \
+                ((type *)from->out->columns[column])[to++] = values[i];                                      \
             }                                                                                                \
         }                                                                                                    \
     }
