@@ -152,6 +152,25 @@ static void test_more_owners_than_rows_are_allowed(void) {
     release_job(&job);
 }
 
+/* Or the samples of equal tables would lie on top of each other, and say less. */
+static void test_processes_sample_equal_tables_at_other_places(void) {
+    enum { ROWS = 4096, SAMPLES = 1024 };
+    whole_job job = make_job(&plain, 1, ALIKE, ROWS);
+    for (int process = 0; process < 4; process++) {
+        rlmr_bytes sample = {0};
+        CU_ASSERT_EQUAL(rlmr_sample(&job.tables[0], process, 4, &sample, NULL), RLMR_OK);
+        CU_ASSERT_EQUAL_FATAL(sample.bytes, (size_t)SAMPLES * 3 * sizeof(int64_t));
+        const int64_t *at = (const int64_t *)(const void *)sample.data;
+        size_t wrong = 0;
+        for (size_t i = 0; i < SAMPLES; i++) {
+            wrong += at[3 * i + 1] != (int64_t)(4 * i) + process || at[3 * i + 2] != 4;
+        }
+        CU_ASSERT_EQUAL(wrong, 0);
+        rlmr_bytes_release(&sample);
+    }
+    release_job(&job);
+}
+
 static void test_what_is_no_sample_is_refused(void) {
     rlmr_bytes bytes = {0};
     rlmr_bytes out = {0};
@@ -161,6 +180,8 @@ static void test_what_is_no_sample_is_refused(void) {
     CU_ASSERT_EQUAL(rlmr_splitters_choose(&plain, &bytes, 2, &out, NULL), RLMR_E_PARSE);
     CU_ASSERT_EQUAL(rlmr_bytes_append(&bytes, "12345678", 8, NULL), RLMR_OK);
     CU_ASSERT_EQUAL(rlmr_splitters_choose(&plain, &bytes, 2, &out, NULL), RLMR_E_PARSE);
+    CU_ASSERT_EQUAL(rlmr_splitters_bounds(&table, &bytes, 2, 2, bounds, NULL), RLMR_E_PARSE);
+    CU_ASSERT_EQUAL(rlmr_bytes_append(&bytes, "1234567812345678", 16, NULL), RLMR_OK);
     CU_ASSERT_EQUAL(rlmr_splitters_bounds(&table, &bytes, 2, 2, bounds, NULL), RLMR_E_PARSE);
     rlmr_bytes_release(&bytes);
     rlmr_bytes_release(&out);
@@ -205,6 +226,7 @@ CU_TestInfo rlmr_tests_splitters[] = {
     {"owners get ranges of nearly equal size, however rows lie", test_owners_get_ranges_of_nearly_equal_size},
     {"rows that fold stay together", test_rows_that_fold_stay_together},
     {"more owners than rows are allowed", test_more_owners_than_rows_are_allowed},
+    {"processes sample equal tables at other places", test_processes_sample_equal_tables_at_other_places},
     {"what is no sample is refused", test_what_is_no_sample_is_refused},
     {"few rows have few owners", test_few_rows_have_few_owners},
     {"heads go to the process on which their chunk begins", test_heads_go_to_where_the_chunk_begins},
