@@ -6,7 +6,8 @@
 
 typedef struct {
     rlmr_packer *packer;
-    void *values; /* of one column of one chunk */
+    void *values;     /* of one column of one chunk */
+    rlmr_bytes block; /* the chunk so far */
     rlmr_block_run *packed;
 } packing;
 
@@ -24,20 +25,14 @@ static uint32_t greatest_of(const uint32_t *codes, size_t count) {
     return greatest;
 }
 
-/* What is in values. */
-static rlmr_status keep(packing *to, size_t column, rlmr_type type, size_t count, rlmr_error *err) {
-    rlmr_bytes block = {0};
+/* What is in values, behind the columns packed before. */
+static rlmr_status append_column(packing *to, size_t column, rlmr_type type, size_t count, rlmr_error *err) {
     uint32_t greatest = type == RLMR_TYPE_TEXT ? greatest_of(to->values, count) : 0;
     rlmr_slice bytes = rlmr_pack(to->packer, to->values, count, rlmr_type_bytes(type));
-    rlmr_status status =
-        rlmr_bytes_reserve(&block, 3 * sizeof(uint32_t) + sizeof(uint64_t) + bytes.bytes, err);
-    status = status == RLMR_OK ? rlmr_bytes_append_u32(&block, (uint32_t)column, err) : status;
-    status = status == RLMR_OK ? rlmr_bytes_append_u32(&block, (uint32_t)count, err) : status;
-    status = status == RLMR_OK ? rlmr_bytes_append_u32(&block, greatest, err) : status;
-    status = status == RLMR_OK ? rlmr_bytes_append_slice(&block, bytes, err) : status;
-    status = status == RLMR_OK ? rlmr_block_run_keep(to->packed, &block, err) : status;
-    rlmr_bytes_release(&block);
-    return status;
+    rlmr_status status = rlmr_bytes_append_u32(&to->block, (uint32_t)column, err);
+    status = status == RLMR_OK ? rlmr_bytes_append_u32(&to->block, (uint32_t)count, err) : status;
+    status = status == RLMR_OK ? rlmr_bytes_append_u32(&to->block, greatest, err) : status;
+    return status == RLMR_OK ? rlmr_bytes_append_slice(&to->block, bytes, err) : status;
 }
 
 static rlmr_status pack_chunk(packing *to, const rlmr_table *table, uint64_t first, size_t count,
@@ -47,16 +42,16 @@ static rlmr_status pack_chunk(packing *to, const rlmr_table *table, uint64_t fir
     for (size_t c = 0; c < schema->columns_count && status == RLMR_OK; c++) {
         if (schema->columns[c].storage == RLMR_STORED) {
             rlmr_table_copy(table, first, count, c, to->values);
-            status = keep(to, c, schema->columns[c].type, count, err);
+            status = append_column(to, c, schema->columns[c].type, count, err);
         }
     }
     if (schema->index < 0 && status == RLMR_OK) {
         for (size_t i = 0; i < count; i++) {
             ((int64_t *)to->values)[i] = (int64_t)(number + i);
         }
-        status = keep(to, schema->columns_count, RLMR_TYPE_I64, count, err);
+        status = append_column(to, schema->columns_count, RLMR_TYPE_I64, count, err);
     }
-    return status;
+    return status == RLMR_OK ? rlmr_block_run_keep(to->packed, &to->block, err) : status;
 }
 
 rlmr_status rlmr_pack_table(rlmr_table *table, const rlmr_part *part, rlmr_block_run *packed,
@@ -74,18 +69,18 @@ rlmr_status rlmr_pack_table(rlmr_table *table, const rlmr_part *part, rlmr_block
     }
     rlmr_packer_close(to.packer);
     free(to.values);
+    rlmr_bytes_release(&to.block);
     rlmr_table_release(table);
     return status;
 }
 
-rlmr_status rlmr_unpack_block(const rlmr_bytes *block, rlmr_chunk *chunk, rlmr_error *err) {
-    rlmr_reader reader = {.data = block->data, .bytes = block->bytes};
+rlmr_status rlmr_next_chunk(rlmr_reader *block, rlmr_chunk *chunk, rlmr_error *err) {
     uint32_t column = 0;
     uint32_t rows = 0;
-    rlmr_status status = rlmr_reader_u32(&reader, &column, err);
-    status = status == RLMR_OK ? rlmr_reader_u32(&reader, &rows, err) : status;
-    status = status == RLMR_OK ? rlmr_reader_u32(&reader, &chunk->greatest, err) : status;
-    status = status == RLMR_OK ? rlmr_reader_slice(&reader, &chunk->bytes, err) : status;
+    rlmr_status status = rlmr_reader_u32(block, &column, err);
+    status = status == RLMR_OK ? rlmr_reader_u32(block, &rows, err) : status;
+    status = status == RLMR_OK ? rlmr_reader_u32(block, &chunk->greatest, err) : status;
+    status = status == RLMR_OK ? rlmr_reader_slice(block, &chunk->bytes, err) : status;
     chunk->column = column;
     chunk->rows = rows;
     return status;

@@ -5,14 +5,14 @@
 #include "rlmr/reducer.h"
 #include "spread.h"
 
-/** Pack the own rows of a table: of each chunk every stored column, then the number of the row if the table has no other index. Each is one
- *  block of `packed`.
+/** Pack the own rows of a table: of each chunk every stored column, then the number of the row if the table has no other index. All columns
+ *  of a chunk are one block of `packed`, so that process 0 does not wait for each.
  *
  *  @param table  used up, its memory freed meanwhile  @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_pack_table(rlmr_table *table, const rlmr_part *part, rlmr_block_run *packed,
                                             rlmr_error *err);
 
-/** Take a block of rlmr_pack_table() apart. @param chunk out: its bytes point into `block`  @return OK or E_PARSE */
-RLMR_MUST_CHECK rlmr_status rlmr_unpack_block(const rlmr_bytes *block, rlmr_chunk *chunk, rlmr_error *err);
+/** Take the next column from a block of rlmr_pack_table(). @param chunk out: its bytes point into the block  @return OK or E_PARSE */
+RLMR_MUST_CHECK rlmr_status rlmr_next_chunk(rlmr_reader *block, rlmr_chunk *chunk, rlmr_error *err);
 
 #endif

@@ -103,22 +103,31 @@ rlmr_status rlmr_reduce_collect(rlmr_comm *comm, rlmr_table *table, const rlmr_s
 
 /* ---- Write ---- */
 
+static rlmr_status write_block(rlmr_sink *sink, const rlmr_bytes *block, rlmr_error *err) {
+    rlmr_reader reader = {.data = block->data, .bytes = block->bytes};
+    rlmr_status status = RLMR_OK;
+    while (reader.at < reader.bytes && status == RLMR_OK) {
+        rlmr_chunk chunk;
+        status = rlmr_next_chunk(&reader, &chunk, err);
+        status = status == RLMR_OK ? sink->chunk(sink->self, &chunk, err) : status;
+    }
+    return status;
+}
+
 /* One process after the other has the next chunks. */
 static rlmr_status consume_chunks(void *self, rlmr_source *sources, int count, rlmr_error *err) {
     static const rlmr_bytes no_reply = {0};
     rlmr_sink *sink = self;
     rlmr_bytes block = {0};
     rlmr_status status = RLMR_OK;
-    for (int p = 0; p < count && status == RLMR_OK;) {
-        rlmr_chunk chunk;
-        rlmr_bytes_clear(&block);
-        status = sources[p].next(sources[p].self, &no_reply, &block, err);
-        if (status == RLMR_OK && block.bytes == 0) {
-            p++;
-            continue;
+    for (int p = 0; p < count && status == RLMR_OK; p++) {
+        bool more = true;
+        while (more && status == RLMR_OK) {
+            rlmr_bytes_clear(&block);
+            status = sources[p].next(sources[p].self, &no_reply, &block, err);
+            more = block.bytes > 0;
+            status = status == RLMR_OK ? write_block(sink, &block, err) : status;
         }
-        status = status == RLMR_OK ? rlmr_unpack_block(&block, &chunk, err) : status;
-        status = status == RLMR_OK ? sink->chunk(sink->self, &chunk, err) : status;
     }
     rlmr_bytes_release(&block);
     return status == RLMR_OK ? sink->end(sink->self, err) : status;
