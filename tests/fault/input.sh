@@ -4,6 +4,7 @@
 # usage: input.sh SOURCE_DIR FAULT_RUN
 set -euo pipefail
 . "$(dirname "$0")/job.bash"
+[[ $(ldd "$binary") != *libasan* ]] || skip "with the sanitizer only memory and output are made to fail"
 
 make_job job
 make_cluster cluster

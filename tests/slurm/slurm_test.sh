@@ -14,6 +14,7 @@ skip() {
     echo "skipped: $1"
     exit 77
 }
+[[ $(ldd "$binary") != *libasan* ]] || skip "the plain build has run under Slurm"
 [[ -x $slurm_here ]] || skip "no script that starts a Slurm here (RLMR_SLURM_HERE)"
 ((EUID == 0)) || skip "starting a Slurm needs root"
 for tool in munged slurmctld slurmd sbatch mpirun; do
