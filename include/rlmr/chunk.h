@@ -13,7 +13,7 @@ typedef struct rlmr_packer rlmr_packer;
 RLMR_MUST_CHECK rlmr_status rlmr_packer_open(rlmr_packer **out, rlmr_error *err);
 void rlmr_packer_close(rlmr_packer *packer);
 
-/** Shuffle by bytes and deflate `rows` values, filled up to RLMR_BLOCK_ROWS with zeros. Of few values little more than these is touched.
+/** Shuffle by bytes and deflate `rows` values, filled up to RLMR_BLOCK_ROWS with zeros.
  *
  *  @param values       of the table's type in memory, which is the one in the file
  *  @param rows         1 .. RLMR_BLOCK_ROWS
