@@ -22,7 +22,7 @@
 /* Captures with less are not worth the telling between processes. */
 #define SPLIT_BYTES_DEFAULT (INT64_C(64) << 20)
 
-/* Process 0 holds one block of each process while it merges; together they stay below this. */
+/* A process holds one block of each other one while it merges; together they stay below this. */
 #define MERGE_BYTES ((size_t)64 << 20)
 #define BLOCK_BYTES_MIN ((size_t)64 << 10)
 

@@ -1,6 +1,6 @@
 #include "rlmr/csv_reader.h"
 
-#include "range_meter.h"
+#include "file_range.h"
 #include "rlmr/input.h"
 #include "rlmr/limits.h"
 
@@ -322,7 +322,7 @@ static bool find_line_end(rlmr_slice text, bool whole, size_t *behind) {
     return whole || !open;
 }
 
-static rlmr_status guess(rlmr_input *input, int64_t offset, int64_t *start, rlmr_error *err) {
+static rlmr_status find_row(rlmr_input *input, int64_t offset, int64_t *start, rlmr_error *err) {
     rlmr_slice piece;
     size_t behind = 0;
     rlmr_slice text = {.text = ""};
@@ -340,18 +340,7 @@ static rlmr_status guess(rlmr_input *input, int64_t offset, int64_t *start, rlmr
 }
 
 rlmr_status rlmr_csv_guess(const char *path, int64_t offset, int64_t *start, rlmr_error *err) {
-    rlmr_input *input;
-    rlmr_status status = rlmr_input_open(path, NULL, &input, err);
-    if (status != RLMR_OK) {
-        return status;
-    }
-    int64_t size = rlmr_input_size(input);
-    *start = offset <= 0 ? 0 : size;
-    if (offset > 0 && offset < size && !rlmr_input_is_packed(input)) {
-        status = guess(input, offset, start, err);
-    }
-    rlmr_input_close(input);
-    return status;
+    return rlmr_range_guess(path, offset, find_row, start, err);
 }
 
 static rlmr_status lose_range(void *context, int64_t offset, bool lost, const char *reason, rlmr_error *err) {

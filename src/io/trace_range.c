@@ -1,11 +1,11 @@
-#include "range_meter.h"
+#include "file_range.h"
 #include "rlmr/event_guess.h"
 #include "trace_state.h"
 
 /* In which an event is looked for. */
 #define WINDOW_BYTES ((size_t)4 << 20)
 
-static rlmr_status guess(rlmr_input *input, int64_t offset, int64_t *start, rlmr_error *err) {
+static rlmr_status find_event(rlmr_input *input, int64_t offset, int64_t *start, rlmr_error *err) {
     size_t tried = 0;
     rlmr_status status = rlmr_input_seek(input, offset, err);
     while (status == RLMR_OK) {
@@ -33,18 +33,7 @@ static rlmr_status guess(rlmr_input *input, int64_t offset, int64_t *start, rlmr
 }
 
 rlmr_status rlmr_trace_guess(const char *path, int64_t offset, int64_t *start, rlmr_error *err) {
-    rlmr_input *input;
-    rlmr_status status = rlmr_input_open(path, NULL, &input, err);
-    if (status != RLMR_OK) {
-        return status;
-    }
-    int64_t size = rlmr_input_size(input);
-    *start = offset <= 0 ? 0 : size;
-    if (offset > 0 && offset < size && !rlmr_input_is_packed(input)) {
-        status = guess(input, offset, start, err);
-    }
-    rlmr_input_close(input);
-    return status;
+    return rlmr_range_guess(path, offset, find_event, start, err);
 }
 
 static rlmr_status on_damage(void *context, int64_t offset, bool lost, const char *reason, rlmr_error *err) {
