@@ -6,7 +6,10 @@ enter "$@"
 need clang-format-14
 
 mapfile -t files < <(find src include tests -name '*.[ch]' 2>/dev/null | sort)
-while IFS=: read -r file _; do
+code=0
+said=$(clang-format-14 --dry-run --Werror --style=file "${files[@]}" 2>&1) || code=$?
+while read -r file; do
     complain "$file: not formatted; see clang-format-14 $file | diff $file -"
-done < <(clang-format-14 --dry-run --Werror --style=file "${files[@]}" 2>&1 | { grep 'clang-format-violations' || true; } | sort -u -t: -k1,1)
+done < <(sed -nE 's/^([^:]+):.*clang-format-violations.*/\1/p' <<<"$said" | sort -u)
+((code == 0 || findings > 0)) || complain "clang-format-14 itself failed: $said"
 finish ${#files[@]} "C files"
