@@ -1,5 +1,6 @@
 /** A CSV file that is read in ranges: if all are sound, it is as if it were read at once. */
 #include "rlmr/csv_reader.h"
+#include "temp_file.h"
 
 #include <CUnit/Basic.h>
 
@@ -15,36 +16,6 @@ enum { RANDOM_TEXTS = 200 }; /* each is opened and read hundreds of times, which
 #else
 enum { RANDOM_TEXTS = 2000 };
 #endif
-
-/* ---- Files ---- */
-
-typedef struct {
-    char *directory;
-    char *path;
-} fixture;
-
-static fixture open_fixture(void) {
-    fixture made;
-    const char *parent = getenv("TMPDIR");
-    CU_ASSERT_FATAL(asprintf(&made.directory, "%s/rlmr-rows-XXXXXX", parent == NULL ? "/tmp" : parent) > 0);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(made.directory));
-    CU_ASSERT_FATAL(asprintf(&made.path, "%s/operator_memory.csv", made.directory) > 0);
-    return made;
-}
-
-static void write_file(const fixture *made, rlmr_slice content) {
-    FILE *file = fopen(made->path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL_FATAL(fwrite(content.text, 1, content.bytes, file), content.bytes);
-    CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
-}
-
-static void remove_fixture(fixture *made) {
-    (void)remove(made->path);
-    CU_ASSERT_EQUAL(rmdir(made->directory), 0);
-    free(made->path);
-    free(made->directory);
-}
 
 /* ---- What comes of it ---- */
 
@@ -151,9 +122,9 @@ static bool check_shared(const char *path, int64_t bytes, const reading *whole, 
 }
 
 /* At every place, and where a line end seems to be behind it; then shared among processes. */
-static size_t check_text(const fixture *file, rlmr_slice text, bool wanted_sound) {
+static size_t check_text(const temp_file *file, rlmr_slice text, bool wanted_sound) {
     reading whole;
-    write_file(file, text);
+    temp_file_write(file, text);
     read_whole(file->path, &whole);
     CU_ASSERT_EQUAL(whole.sound, wanted_sound);
     size_t sound = 0;
@@ -187,17 +158,17 @@ static void test_any_split_that_is_sound_is_right(void) {
         "\n\n",
         "a,b\n1,\"2",
     };
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("operator_memory.csv");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         CU_ASSERT_TRUE(check_text(&file, rlmr_slice_of(texts[i]), true) > 0);
     }
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 /* Without quotes that hold line ends every split is sound. */
 static void test_ordinary_rows_are_sound_everywhere(void) {
     static const char *const ends[] = {"\n", "\r\n", "\r"};
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("operator_memory.csv");
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char text[400];
         char *at = stpcpy(stpcpy(text, "Name,Size(KB),Time(us)"), ends[i]);
@@ -213,7 +184,7 @@ static void test_ordinary_rows_are_sound_everywhere(void) {
         }
         free(whole.text);
     }
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static void test_a_file_that_loses_rows_is_not_sound(void) {
@@ -222,11 +193,11 @@ static void test_a_file_that_loses_rows_is_not_sound(void) {
         "a,b\n1,\"2\n\"x\"y,4\n5,6\n",
         "a,\"b\n1,2\n3,4\n",
     };
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("operator_memory.csv");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         CU_ASSERT_EQUAL(check_text(&file, rlmr_slice_of(texts[i]), false), 0);
     }
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static void test_random_texts_are_right(void) {
@@ -234,7 +205,7 @@ static void test_random_texts_are_right(void) {
                                         "\r", "\"",  "\"", "\"\"", " ",  "\"x\"", ",\"y\nz\","};
     uint64_t random = 31;
     size_t sound = 0;
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("operator_memory.csv");
     for (size_t i = 0; i < RANDOM_TEXTS; i++) {
         char text[400] = "";
         char *at = stpcpy(text, i % 2 == 0 ? "a,b\n" : "");
@@ -242,7 +213,7 @@ static void test_random_texts_are_right(void) {
             random = random * 6364136223846793005U + 1442695040888963407U;
             at = stpcpy(at, parts[(random >> 33) % (sizeof parts / sizeof *parts)]);
         }
-        write_file(&file, rlmr_slice_of(text));
+        temp_file_write(&file, rlmr_slice_of(text));
         reading whole;
         read_whole(file.path, &whole);
         for (int64_t place = 0; place <= at - text; place += 3) {
@@ -255,7 +226,7 @@ static void test_random_texts_are_right(void) {
         free(whole.text);
     }
     CU_ASSERT_TRUE(sound > RANDOM_TEXTS);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 /* Over the borders of the pieces in which a file is read. */
@@ -266,8 +237,8 @@ static void test_long_files_are_read_in_ranges(void) {
     for (int row = 0; row < ROWS; row++) {
         at += sprintf(at, "op%d,\"%d\"\r\n", row * 7919 % 1000, row);
     }
-    fixture file = open_fixture();
-    write_file(&file, (rlmr_slice){text, (size_t)(at - text)});
+    temp_file file = temp_file_open("operator_memory.csv");
+    temp_file_write(&file, (rlmr_slice){text, (size_t)(at - text)});
     reading whole;
     read_whole(file.path, &whole);
     for (size_t ranges = 1; ranges <= RANGES_MAX; ranges++) {
@@ -275,7 +246,7 @@ static void test_long_files_are_read_in_ranges(void) {
     }
     free(whole.text);
     free(text);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static rlmr_status refuse(void *self, const rlmr_csv_row *row, rlmr_error *err) {
@@ -284,8 +255,8 @@ static rlmr_status refuse(void *self, const rlmr_csv_row *row, rlmr_error *err) 
 }
 
 static void test_the_taker_of_rows_may_end_a_range(void) {
-    fixture file = open_fixture();
-    write_file(&file, RLMR_SLICE("a,b\n1,2\n3,4\n"));
+    temp_file file = temp_file_open("operator_memory.csv");
+    temp_file_write(&file, RLMR_SLICE("a,b\n1,2\n3,4\n"));
     uint64_t rows;
     bool sound = true;
     rlmr_error err;
@@ -295,14 +266,14 @@ static void test_the_taker_of_rows_may_end_a_range(void) {
                     RLMR_E_RANGE);
     CU_ASSERT_STRING_EQUAL(err.message, "no more of it");
     CU_ASSERT_FALSE(sound);
-    remove_fixture(&file);
-    fixture none = open_fixture();
+    temp_file_remove(&file);
+    temp_file none = temp_file_open("operator_memory.csv");
     int64_t start;
     CU_ASSERT_EQUAL(rlmr_csv_guess(none.path, 8, &start, NULL), RLMR_E_INPUT);
     CU_ASSERT_EQUAL(
         rlmr_csv_read_range(&(rlmr_file_range){none.path, 0, 8}, refuse, NULL, NULL, &rows, &sound, NULL),
         RLMR_E_INPUT);
-    remove_fixture(&none);
+    temp_file_remove(&none);
 }
 
 CU_TestInfo rlmr_tests_csv_range[] = {

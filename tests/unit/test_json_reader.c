@@ -1,6 +1,7 @@
 #include "rlmr/json_reader.h"
 
 #include "rlmr/limits.h"
+#include "temp_file.h"
 
 #include <CUnit/Basic.h>
 
@@ -15,34 +16,10 @@
 
 /* ---- The file that is read ---- */
 
-typedef struct {
-    char *directory;
-    char *path;
-} fixture;
-
-static fixture open_fixture(void) {
-    fixture made;
-    const char *parent = getenv("TMPDIR");
-    CU_ASSERT_FATAL(asprintf(&made.directory, "%s/rlmr-json-XXXXXX", parent == NULL ? "/tmp" : parent) > 0);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(made.directory));
-    CU_ASSERT_FATAL(asprintf(&made.path, "%s/file.json", made.directory) > 0);
+static temp_file write_fixture(rlmr_slice content) {
+    temp_file made = temp_file_open("file.json");
+    temp_file_write(&made, content);
     return made;
-}
-
-static fixture write_fixture(rlmr_slice content) {
-    fixture made = open_fixture();
-    FILE *file = fopen(made.path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL_FATAL(fwrite(content.text, 1, content.bytes, file), content.bytes);
-    CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
-    return made;
-}
-
-static void remove_fixture(fixture *made) {
-    (void)remove(made->path);
-    CU_ASSERT_EQUAL(rmdir(made->directory), 0);
-    free(made->path);
-    free(made->directory);
 }
 
 /* ---- What comes of it, as text ---- */
@@ -64,13 +41,13 @@ static rlmr_status note_token(void *context, rlmr_json_kind kind, rlmr_slice tex
 }
 
 static rlmr_status read_tokens(rlmr_slice content, char **text, size_t *bytes, rlmr_error *err) {
-    fixture file = write_fixture(content);
+    temp_file file = write_fixture(content);
     FILE *out = open_memstream(text, bytes);
     rlmr_error_clear(err);
     rlmr_status status = rlmr_json_read(file.path, note_token, out, NULL, err);
     CU_ASSERT_EQUAL(fclose(out), 0);
     CU_ASSERT_EQUAL(err->code, status);
-    remove_fixture(&file);
+    temp_file_remove(&file);
     return status;
 }
 
@@ -226,7 +203,7 @@ static void test_a_bomb_of_brackets_is_refused(void) {
     enum { BYTES = 1 << 20 };
     char *content = malloc(BYTES);
     memset(content, '[', BYTES);
-    fixture file = write_fixture((rlmr_slice){content, BYTES});
+    temp_file file = write_fixture((rlmr_slice){content, BYTES});
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -234,7 +211,7 @@ static void test_a_bomb_of_brackets_is_refused(void) {
     CU_ASSERT_EQUAL(fclose(out), 0);
     free(text);
     free(content);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static rlmr_status add_length(void *context, rlmr_json_kind kind, rlmr_slice text, int depth,
@@ -252,12 +229,12 @@ static rlmr_status read_text_of(size_t bytes, size_t *length, rlmr_error *err) {
     memset(content, 'x', bytes + 2);
     content[0] = '"';
     content[bytes + 1] = '"';
-    fixture file = write_fixture((rlmr_slice){content, bytes + 2});
+    temp_file file = write_fixture((rlmr_slice){content, bytes + 2});
     free(content);
     *length = 0;
     rlmr_error_clear(err);
     rlmr_status status = rlmr_json_read(file.path, add_length, length, NULL, err);
-    remove_fixture(&file);
+    temp_file_remove(&file);
     return status;
 }
 
@@ -334,7 +311,7 @@ static rlmr_status count_tokens(void *context, rlmr_json_kind kind, rlmr_slice t
 }
 
 static void test_the_taker_of_tokens_may_end_the_reading(void) {
-    fixture file = write_fixture(RLMR_SLICE("[1, {\"a\": \"b\"}, true, 2]"));
+    temp_file file = write_fixture(RLMR_SLICE("[1, {\"a\": \"b\"}, true, 2]"));
     for (int fail_at = 0; fail_at < 9; fail_at++) {
         counter state = {.fail_at = fail_at};
         rlmr_error err;
@@ -343,7 +320,7 @@ static void test_the_taker_of_tokens_may_end_the_reading(void) {
         CU_ASSERT_EQUAL(state.tokens, fail_at + 1);
         CU_ASSERT_STRING_EQUAL(err.message, "no more of it");
     }
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 typedef struct {
@@ -362,7 +339,7 @@ static void test_the_meter_hears_of_all_bytes_and_may_end_the_reading(void) {
     char *content = malloc(bytes);
     memset(content, ' ', bytes);
     content[0] = '1';
-    fixture file = write_fixture((rlmr_slice){content, bytes});
+    temp_file file = write_fixture((rlmr_slice){content, bytes});
     free(content);
     meter_state state = {.limit = SIZE_MAX};
     rlmr_meter meter = {.advance = advance, .self = &state};
@@ -372,7 +349,7 @@ static void test_the_meter_hears_of_all_bytes_and_may_end_the_reading(void) {
     state = (meter_state){.limit = PIECE_BYTES};
     CU_ASSERT_EQUAL(rlmr_json_read(file.path, count_tokens, &tokens, &meter, NULL), RLMR_E_STOPPED);
     CU_ASSERT_EQUAL(state.bytes, 2 * PIECE_BYTES);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static void check_unreadable(const char *path, const char *reason) {
@@ -385,18 +362,18 @@ static void check_unreadable(const char *path, const char *reason) {
 }
 
 static void test_only_regular_files_are_read(void) {
-    fixture made = open_fixture();
+    temp_file made = temp_file_open("file.json");
     check_unreadable(made.path, "cannot be opened: No such file or directory");
     check_unreadable(made.directory, "not a regular file");
     CU_ASSERT_EQUAL_FATAL(mkfifo(made.path, 0600), 0);
     check_unreadable(made.path, "not a regular file"); /* and does not wait for a writer */
-    remove_fixture(&made);
+    temp_file_remove(&made);
 }
 
 /* ---- Looking up one value ---- */
 
 static void check_scalar(const char *content, const char *wanted) {
-    fixture file = write_fixture(rlmr_slice_of(content));
+    temp_file file = write_fixture(rlmr_slice_of(content));
     char *value = NULL;
     bool present = false;
     CU_ASSERT_EQUAL(rlmr_json_scalar(file.path, "rank_id", true, &present, &value, NULL), RLMR_OK);
@@ -406,7 +383,7 @@ static void check_scalar(const char *content, const char *wanted) {
         CU_ASSERT_STRING_EQUAL(value, wanted);
     }
     free(value);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static void test_a_scalar_is_found_by_its_key(void) {
@@ -432,19 +409,19 @@ static void test_no_scalar_is_taken_from_damage(void) {
     static const char *const damaged[] = {
         "", "[]", "[{\"rank_id\": 1}]", "7", "{\"rank_id\": 1", "{\"rank_id\": 1}}"};
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
-        fixture file = write_fixture(rlmr_slice_of(damaged[i]));
+        temp_file file = write_fixture(rlmr_slice_of(damaged[i]));
         char *value = file.path;
         bool present = false;
         CU_ASSERT_EQUAL(rlmr_json_scalar(file.path, "rank_id", true, &present, &value, NULL), RLMR_E_PARSE);
         CU_ASSERT_PTR_NULL(value);
-        remove_fixture(&file);
+        temp_file_remove(&file);
     }
     char *value = NULL;
     bool present = false;
-    fixture made = open_fixture();
+    temp_file made = temp_file_open("file.json");
     CU_ASSERT_EQUAL(rlmr_json_scalar(made.path, "rank_id", true, &present, &value, NULL), RLMR_E_INPUT);
     CU_ASSERT_PTR_NULL(value);
-    remove_fixture(&made);
+    temp_file_remove(&made);
 }
 
 /* ---- One string ---- */

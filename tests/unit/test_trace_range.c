@@ -1,6 +1,7 @@
 /** A trace that is read in ranges: if all are sound, it is as if it were read at once. */
 #include "random_json.h"
 #include "rlmr/trace_reader.h"
+#include "temp_file.h"
 
 #include <CUnit/Basic.h>
 
@@ -17,42 +18,6 @@ enum { RANDOM_TEXTS = 200 }; /* each is opened and read hundreds of times, which
 #else
 enum { RANDOM_TEXTS = 2000 };
 #endif
-
-/* ---- Files ---- */
-
-typedef struct {
-    char *directory;
-    char *path;
-} fixture;
-
-static fixture open_fixture(void) {
-    fixture made;
-    const char *parent = getenv("TMPDIR");
-    CU_ASSERT_FATAL(asprintf(&made.directory, "%s/rlmr-range-XXXXXX", parent == NULL ? "/tmp" : parent) > 0);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(made.directory));
-    CU_ASSERT_FATAL(asprintf(&made.path, "%s/trace_view.json", made.directory) > 0);
-    return made;
-}
-
-static void write_file(const fixture *made, rlmr_slice content) {
-    FILE *file = fopen(made->path, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL_FATAL(fwrite(content.text, 1, content.bytes, file), content.bytes);
-    CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
-}
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place) {
-    (void)status;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
-static void remove_fixture(fixture *made) {
-    CU_ASSERT_EQUAL(nftw(made->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
-    free(made->path);
-    free(made->directory);
-}
 
 /* ---- What comes of it ---- */
 
@@ -228,11 +193,11 @@ static void check_every_split(const char *path, size_t bytes, bool strict, const
 }
 
 static void check_texts(const char *const *texts, size_t count, bool sound) {
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("trace_view.json");
     for (size_t i = 0; i < count; i++) {
         for (int strict = 0; strict < 2; strict++) {
             rlmr_slice text = rlmr_slice_of(texts[i]);
-            write_file(&file, text);
+            temp_file_write(&file, text);
             reading whole = read_whole(file.path, false);
             reading strictly = read_whole(file.path, true);
             CU_ASSERT_EQUAL(whole.sound, sound);
@@ -245,7 +210,7 @@ static void check_texts(const char *const *texts, size_t count, bool sound) {
             }
         }
     }
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static void test_any_split_that_is_sound_is_right(void) {
@@ -258,10 +223,10 @@ static void test_what_is_damaged_is_not_sound(void) {
 
 /* An end between two events is sound, and no other is. */
 static void test_a_range_ends_between_events(void) {
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("trace_view.json");
     const char *text = whole_texts[1];
     int64_t bytes = (int64_t)strlen(text);
-    write_file(&file, rlmr_slice_of(text));
+    temp_file_write(&file, rlmr_slice_of(text));
     reading whole = read_whole(file.path, false);
     size_t sound = 0;
     for (int64_t at = 1; at < bytes; at++) {
@@ -270,14 +235,14 @@ static void test_a_range_ends_between_events(void) {
     }
     CU_ASSERT_EQUAL(whole.events, 6);
     CU_ASSERT_EQUAL(sound, 6);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static void test_ranges_may_be_empty_but_not_turn_back(void) {
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("trace_view.json");
     const char *text = whole_texts[0];
     int64_t bytes = (int64_t)strlen(text);
-    write_file(&file, rlmr_slice_of(text));
+    temp_file_write(&file, rlmr_slice_of(text));
     reading whole = read_whole(file.path, false);
     int64_t second = strstr(text, STACK) - text;
     int64_t empty[] = {second, second, INT64_MAX};
@@ -286,11 +251,11 @@ static void test_ranges_may_be_empty_but_not_turn_back(void) {
     CU_ASSERT_TRUE(check_ranges(file.path, false, &whole, last, 3));
     int64_t back[] = {bytes, second, INT64_MAX};
     CU_ASSERT_FALSE(check_ranges(file.path, false, &whole, back, 3));
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static void test_random_texts_in_random_ranges(void) {
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("trace_view.json");
     random_json out = {.random = 23};
     size_t sound = 0;
     for (size_t i = 0; i < RANDOM_TEXTS; i++) {
@@ -300,7 +265,7 @@ static void test_random_texts_in_random_ranges(void) {
         }
         char text[RANDOM_JSON_BYTES + 1] = "[";
         memcpy(text + 1, out.text, out.bytes);
-        write_file(&file, (rlmr_slice){.text = text, .bytes = out.bytes + 1});
+        temp_file_write(&file, (rlmr_slice){.text = text, .bytes = out.bytes + 1});
         bool strict = i % 2 == 1;
         reading whole = read_whole(file.path, strict);
         int64_t ends[4] = {0, 0, 0, INT64_MAX};
@@ -315,7 +280,7 @@ static void test_random_texts_in_random_ranges(void) {
         (void)check_shared(file.path, (int64_t)out.bytes + 1, strict, &whole, 1 + i % RANGES_MAX);
     }
     CU_ASSERT_TRUE(sound > RANDOM_TEXTS / 30 && sound < RANDOM_TEXTS * 5 / 6);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 /* ---- Ordinary files ---- */
@@ -349,7 +314,7 @@ static void test_real_traces_are_read_in_ranges(void) {
 }
 
 static void test_generated_traces_are_read_in_ranges(void) {
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("trace_view.json");
     char *command;
     CU_ASSERT_FATAL(asprintf(&command, "/usr/bin/python3 '%s' '%s' --roles actor_update --mb 3 >'%s/events'",
                              SOURCE_DIR "/tests/support/gen_memory.py", file.directory, file.directory) > 0);
@@ -358,7 +323,7 @@ static void test_generated_traces_are_read_in_ranges(void) {
     CU_ASSERT_EQUAL(nftw(file.directory, check_trace, 16, FTW_PHYS), 0);
     CU_ASSERT_EQUAL(traces_checked, 2);
     free(command);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 /* ---- Ends ---- */
@@ -370,8 +335,8 @@ static rlmr_status refuse(void *self, const rlmr_trace_event *event, rlmr_error 
 }
 
 static void test_the_taker_of_events_may_end_a_range(void) {
-    fixture file = open_fixture();
-    write_file(&file, rlmr_slice_of(whole_texts[0]));
+    temp_file file = temp_file_open("trace_view.json");
+    temp_file_write(&file, rlmr_slice_of(whole_texts[0]));
     uint64_t events;
     bool sound = true;
     rlmr_error err;
@@ -381,11 +346,11 @@ static void test_the_taker_of_events_may_end_a_range(void) {
                     RLMR_E_RANGE);
     CU_ASSERT_STRING_EQUAL(err.message, "no more of it");
     CU_ASSERT_FALSE(sound);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 static void test_a_file_that_is_not_there_has_no_ranges(void) {
-    fixture file = open_fixture();
+    temp_file file = temp_file_open("trace_view.json");
     uint64_t events = 99;
     bool sound = true;
     int64_t start;
@@ -395,7 +360,7 @@ static void test_a_file_that_is_not_there_has_no_ranges(void) {
                     RLMR_E_INPUT);
     CU_ASSERT_FALSE(sound);
     CU_ASSERT_EQUAL(events, 0);
-    remove_fixture(&file);
+    temp_file_remove(&file);
 }
 
 CU_TestInfo rlmr_tests_trace_range[] = {
