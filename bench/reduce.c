@@ -162,11 +162,32 @@ static rlmr_status time_reduce(bench *self, const char *path, double *seconds, r
     return status == RLMR_OK ? share(self->comm, now() - start, seconds, self->all, err) : status;
 }
 
+/* Bring the values to the place of their row. */
+static rlmr_status arrange(rlmr_table *table, rlmr_error *err) {
+    rlmr_table arranged;
+    rlmr_rows *rows = NULL;
+    rlmr_table_init(&arranged, table->schema);
+    rlmr_status status = rlmr_table_sort(table, err);
+    status = status == RLMR_OK ? rlmr_rows_open(table->schema, RLMR_BLOCK_ROWS, &rows, err) : status;
+    for (uint64_t first = 0; first < table->rows && status == RLMR_OK; first += RLMR_BLOCK_ROWS) {
+        uint64_t left = table->rows - first;
+        rows->rows = left < RLMR_BLOCK_ROWS ? (size_t)left : RLMR_BLOCK_ROWS;
+        for (size_t c = 0; c < table->schema->columns_count; c++) {
+            rlmr_table_copy(table, first, rows->rows, c, rows->columns[c]);
+        }
+        status = rlmr_table_append_rows(&arranged, rows, err);
+    }
+    rlmr_rows_close(rows);
+    rlmr_table_release(table);
+    *table = arranged;
+    return status;
+}
+
 static rlmr_status time_pack(bench *self, double *seconds, rlmr_error *err) {
     const rlmr_part part = {0};
     rlmr_block_run packed = {0};
     double start = 0;
-    rlmr_status status = rlmr_comm_agree(self->comm, rlmr_table_sort(&self->table, err), err);
+    rlmr_status status = rlmr_comm_agree(self->comm, arrange(&self->table, err), err);
     if (status == RLMR_OK) {
         start = now();
         status = rlmr_comm_agree(self->comm, rlmr_pack_table(&self->table, &part, &packed, err), err);

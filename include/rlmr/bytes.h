@@ -41,6 +41,10 @@ void rlmr_bytes_release(rlmr_bytes *buffer);
 /** Forget the content, keep the memory. */
 void rlmr_bytes_clear(rlmr_bytes *buffer);
 
+/** Ask the kernel for large pages behind memory of some MB that is about to be filled, or be read all over: fewer page faults, and fewer
+ *  addresses to look up. Neighbouring memory may be given large pages as well. A hint, which changes no content. */
+void rlmr_prefer_large_pages(void *memory, size_t bytes);
+
 /** Make room for `extra` more bytes. @return OK or E_NOMEM, which leaves the buffer as it was. */
 RLMR_MUST_CHECK rlmr_status rlmr_bytes_reserve(rlmr_bytes *buffer, size_t extra, rlmr_error *err);
 

@@ -12,7 +12,7 @@ int rlmr_owners(uint64_t rows, int processes);
 /** Leading columns of the key by which rows are told apart: rows that fold into one stay together. */
 size_t rlmr_split_columns(const rlmr_schema *schema);
 
-/** Append to `out` a regular sample of a sorted table, each with the number of rows that it stands for. @return OK or E_NOMEM */
+/** Append to `out` a regular sample of a table, each with the number of rows that it stands for. @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_sample(const rlmr_table *table, int process, int processes, rlmr_bytes *out,
                                         rlmr_error *err);
 
@@ -23,13 +23,13 @@ RLMR_MUST_CHECK rlmr_status rlmr_sample(const rlmr_table *table, int process, in
 RLMR_MUST_CHECK rlmr_status rlmr_splitters_choose(const rlmr_schema *schema, rlmr_bytes *samples, int owners,
                                                   rlmr_bytes *out, rlmr_error *err);
 
-/** Where the rows of each process begin in a sorted table: those of `p` are bounds[p] .. bounds[p + 1] - 1.
+/** Give the table an order by the process that gets each row: first the rows of process `first`, then those of the ones behind it in turn, and
+ *  after the last those of process 0. The ones in place i are bounds[i] .. bounds[i + 1] - 1.
  *
  *  @param splitters  what rlmr_splitters_choose() has made; empty for one owner
- *  @param bounds     out: processes + 1  @return OK or E_PARSE */
-RLMR_MUST_CHECK rlmr_status rlmr_splitters_bounds(const rlmr_table *table, const rlmr_bytes *splitters,
-                                                  int owners, int processes, uint64_t *bounds,
-                                                  rlmr_error *err);
+ *  @param bounds     out: processes + 1  @return OK, E_PARSE, E_NOMEM, E_RANGE (2^32 rows) */
+RLMR_MUST_CHECK rlmr_status rlmr_splitters_group(rlmr_table *table, const rlmr_bytes *splitters, int owners,
+                                                 int processes, int first, uint64_t *bounds, rlmr_error *err);
 
 /** How many of the first rows of `process` belong to a chunk that begins on an earlier one.
  *

@@ -121,23 +121,51 @@ RLMR_MUST_CHECK rlmr_status rlmr_rows_decode(rlmr_rows *rows, const uint8_t *dat
 /** All rows that this process has of one table. */
 typedef struct {
     const rlmr_schema *schema;
-    uint64_t rows;
+    uint64_t rows; /**< in the order, or in the blocks if there is none */
     rlmr_rows **blocks;
     size_t blocks_count;
     size_t blocks_capacity;
+    uint32_t *order; /**< row by row its place in the blocks; NULL: rows are as they were appended */
 } rlmr_table;
 
 void rlmr_table_init(rlmr_table *table, const rlmr_schema *schema);
 void rlmr_table_release(rlmr_table *table);
 
-/** Append one row. @param row a pointer to the schema's row struct  @return OK or E_NOMEM, which leaves the
+/** Append one row to a table without an order. @param row a pointer to the schema's row struct  @return OK or E_NOMEM, which leaves the
  *  table as it was */
 RLMR_MUST_CHECK rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *err);
 
-/** Append rows of the same schema. @return OK or E_NOMEM, with the rows appended so far */
+/** Append rows of the same schema to a table without an order. @return OK or E_NOMEM, with the rows appended so far */
 RLMR_MUST_CHECK rlmr_status rlmr_table_append_rows(rlmr_table *table, const rlmr_rows *rows, rlmr_error *err);
 
-/** Free the memory of rows block * RLMR_BLOCK_ROWS on, of one block: they must not be used any more, and the table is neither
+/** Room for the order of a table's rows. @param out owned by the caller, free()  @return OK, E_NOMEM, E_RANGE (2^32 rows) */
+RLMR_MUST_CHECK rlmr_status rlmr_table_new_order(const rlmr_table *table, uint32_t **out, rlmr_error *err);
+
+/** Say which of the rows in the blocks are the table's, and in which order.
+ *
+ *  @param order row by row its place, owned by the table then; NULL: as appended  @param rows in it */
+void rlmr_table_set_order(rlmr_table *table, uint32_t *order, uint64_t rows);
+
+/** Rows at further places come behind all others. @param places uint32_t of each  @return OK, E_NOMEM, E_RANGE (2^32 rows) */
+RLMR_MUST_CHECK rlmr_status rlmr_table_extend_order(rlmr_table *table, const rlmr_bytes *places,
+                                                    rlmr_error *err);
+
+/** Place of a row in the blocks: block place / RLMR_BLOCK_ROWS, and in it row place % RLMR_BLOCK_ROWS. */
+uint64_t rlmr_table_place(const rlmr_table *table, uint64_t row);
+
+/** Where rows are put that come to a table: first to places whose rows are no longer needed. */
+typedef struct {
+    const uint32_t *free; /**< borrowed */
+    size_t free_count;
+    rlmr_bytes taken; /**< uint32_t of each row put, in the order in which they came; owned */
+} rlmr_row_places;
+
+/** Put the rows of a block that rlmr_table_encode() has made into places, which are in the table's order once the caller has set it.
+ *  @return OK, E_NOMEM, E_RANGE (2^32 rows); E_PARSE as of rlmr_rows_decode() */
+RLMR_MUST_CHECK rlmr_status rlmr_table_take(rlmr_table *table, rlmr_row_places *places,
+                                            const rlmr_bytes *block, rlmr_error *err);
+
+/** Free the memory of places block * RLMR_BLOCK_ROWS on, of one block: they must not be used any more, and the table is neither
  *  appended to nor sorted. */
 void rlmr_table_drop(rlmr_table *table, size_t block);
 
@@ -147,7 +175,8 @@ void *rlmr_table_value(const rlmr_table *table, uint64_t row, size_t column);
 /** Replace each id of a text column by map[id]; `map` has an entry for every id that occurs. */
 void rlmr_table_translate(rlmr_table *table, size_t column, const uint32_t *map);
 
-/** Bring the rows into the order of the schema's key, rows of equal keys as they are, in O(n log n). Takes 13 bytes a row meanwhile.
+/** Give the rows the order of the schema's key, those of equal keys as they were appended, in O(n log n). Values stay at their place: whoever
+ *  reads rows one after the other gathers them. Takes 9 bytes a row meanwhile, and 4 bytes of order if the rows were in another one.
  *  @return OK, E_NOMEM, E_RANGE (2^32 rows) */
 RLMR_MUST_CHECK rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err);
 
@@ -159,8 +188,8 @@ void rlmr_table_copy(const rlmr_table *table, uint64_t first, size_t count, size
 RLMR_MUST_CHECK rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count,
                                               rlmr_bytes *out, rlmr_error *err);
 
-/** Once, before there is any table: have malloc keep freed blocks for the next ones. While rows are exchanged and merged as many are freed
- *  as are taken; if their pages went back to the kernel, to be cleared and mapped again, that would take longer than all else. */
+/** Once, before there is any table: have malloc keep all memory that is freed for what comes next, orders of many MB included. If pages
+ *  went back to the kernel, to be cleared and mapped again, that would take longer than sorting. */
 void rlmr_tables_keep_memory(void);
 
 /** Bytes that one row of `schema` takes on the wire. */

@@ -8,6 +8,7 @@ typedef struct {
     rlmr_packer *packer;
     void *values;     /* of one column of one chunk */
     rlmr_bytes block; /* the chunk so far */
+    size_t last;      /* bytes of the one before */
     rlmr_block_run *packed;
 } packing;
 
@@ -38,7 +39,7 @@ static rlmr_status append_column(packing *to, size_t column, rlmr_type type, siz
 static rlmr_status pack_chunk(packing *to, const rlmr_table *table, uint64_t first, size_t count,
                               uint64_t number, rlmr_error *err) {
     const rlmr_schema *schema = table->schema;
-    rlmr_status status = RLMR_OK;
+    rlmr_status status = rlmr_bytes_reserve(&to->block, to->last + to->last / 8, err);
     for (size_t c = 0; c < schema->columns_count && status == RLMR_OK; c++) {
         if (schema->columns[c].storage == RLMR_STORED) {
             rlmr_table_copy(table, first, count, c, to->values);
@@ -51,6 +52,7 @@ static rlmr_status pack_chunk(packing *to, const rlmr_table *table, uint64_t fir
         }
         status = append_column(to, schema->columns_count, RLMR_TYPE_I64, count, err);
     }
+    to->last = to->block.bytes;
     return status == RLMR_OK ? rlmr_block_run_keep(to->packed, &to->block, err) : status;
 }
 
@@ -63,7 +65,8 @@ rlmr_status rlmr_pack_table(rlmr_table *table, const rlmr_part *part, rlmr_block
         uint64_t left = table->rows - first;
         size_t count = left < RLMR_BLOCK_ROWS ? (size_t)left : RLMR_BLOCK_ROWS;
         status = pack_chunk(&to, table, first, count, part->first + (first - part->skip), err);
-        while ((dropped + 1) * (uint64_t)RLMR_BLOCK_ROWS <= first + count) {
+        /* Rows in another order than their places may lie in any block. */
+        while (table->order == NULL && (dropped + 1) * (uint64_t)RLMR_BLOCK_ROWS <= first + count) {
             rlmr_table_drop(table, dropped++);
         }
     }

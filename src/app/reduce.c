@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* ---- What both ways begin with: texts become codes, rows are sorted ---- */
+/* ---- What both ways begin with: texts become codes ---- */
 
 typedef struct {
     rlmr_sink *sink; /* process 0 */
@@ -47,7 +47,7 @@ static rlmr_status begin(rlmr_comm *comm, rlmr_table *table, const rlmr_symtab *
             empty_texts[c] = has_empty;
         }
     }
-    return status == RLMR_OK ? rlmr_comm_agree(comm, rlmr_table_sort(table, err), err) : status;
+    return status;
 }
 
 /* Collective. Memory for one number for each column. */
@@ -89,6 +89,7 @@ rlmr_status rlmr_reduce_collect(rlmr_comm *comm, rlmr_table *table, const rlmr_s
     status = rlmr_comm_agree(comm, status, err);
     status = status == RLMR_OK ? reserve_numbers(comm, table->schema, &empty_texts, err) : status;
     status = status == RLMR_OK ? begin(comm, table, texts, block_bytes, &sink, empty_texts, err) : status;
+    status = status == RLMR_OK ? rlmr_comm_agree(comm, rlmr_table_sort(table, err), err) : status;
     if (status == RLMR_OK) {
         row_consumer consumer = {.sink = &sink,
                                  .schema = table->schema,

@@ -4,6 +4,7 @@
 #include "rlmr/splitters.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     rlmr_comm *comm;
@@ -11,21 +12,17 @@ typedef struct {
     int processes;
     rlmr_table *table;
     size_t block_rows;
-    uint64_t *bounds;     /* processes + 1: where the rows of each begin */
-    uint64_t *next;       /* by process: the first of its rows that has not been sent */
-    uint64_t *left;       /* by block of the table: rows that have not been sent */
-    rlmr_block_run *runs; /* by process: what it has sent */
-    rlmr_source *sources; /* of the runs */
-    int64_t *counts;      /* by process: rows after the merge */
-    rlmr_bytes *heads;    /* by process: rows for it whose chunk it owns, */
-    rlmr_bytes *tails;    /* and what came of that from it */
+    uint64_t *
+        bounds; /* processes + 1: where the rows of each begin, this process first, then those behind it in turn */
+    uint64_t sent;          /* the first row that has not been sent */
+    rlmr_row_places places; /* of the rows of this process */
+    int64_t *counts;        /* by process: rows that it owns */
+    rlmr_bytes *heads;      /* by process: rows for it whose chunk it owns, */
+    rlmr_bytes *tails;      /* and what came of that from it */
 } spread;
 
 static void release(spread *at) {
     for (int p = 0; p < at->processes; p++) {
-        if (at->runs != NULL) {
-            rlmr_block_run_release(&at->runs[p]);
-        }
         if (at->heads != NULL) {
             rlmr_bytes_release(&at->heads[p]);
         }
@@ -34,10 +31,7 @@ static void release(spread *at) {
         }
     }
     free(at->bounds);
-    free(at->next);
-    free(at->left);
-    free(at->runs);
-    free(at->sources);
+    rlmr_bytes_release(&at->places.taken);
     free(at->counts);
     free(at->heads);
     free(at->tails);
@@ -46,15 +40,10 @@ static void release(spread *at) {
 static rlmr_status reserve(spread *at, rlmr_error *err) {
     size_t processes = (size_t)at->processes;
     at->bounds = calloc(processes + 1, sizeof *at->bounds);
-    at->next = calloc(processes, sizeof *at->next);
-    at->left = calloc(at->table->blocks_count + 1, sizeof *at->left);
-    at->runs = calloc(processes, sizeof *at->runs);
-    at->sources = calloc(processes, sizeof *at->sources);
     at->counts = calloc(processes, sizeof *at->counts);
     at->heads = calloc(processes, sizeof *at->heads);
     at->tails = calloc(processes, sizeof *at->tails);
-    bool complete = at->bounds != NULL && at->next != NULL && at->left != NULL && at->runs != NULL &&
-                    at->sources != NULL && at->counts != NULL && at->heads != NULL && at->tails != NULL;
+    bool complete = at->bounds != NULL && at->counts != NULL && at->heads != NULL && at->tails != NULL;
     return complete ? RLMR_OK : rlmr_error_set(err, RLMR_E_NOMEM, "no memory to exchange rows");
 }
 
@@ -118,7 +107,8 @@ static rlmr_status share_out(spread *at, uint64_t rows, rlmr_error *err) {
     }
     if (status == RLMR_OK) {
         int owners = sample.owners > 0 ? sample.owners : 1;
-        status = rlmr_splitters_bounds(at->table, &splitters, owners, at->processes, at->bounds, err);
+        status =
+            rlmr_splitters_group(at->table, &splitters, owners, at->processes, at->process, at->bounds, err);
     }
     rlmr_bytes_release(&splitters);
     return rlmr_comm_agree(at->comm, status, err);
@@ -126,100 +116,96 @@ static rlmr_status share_out(spread *at, uint64_t rows, rlmr_error *err) {
 
 /* ---- Exchange ---- */
 
-/* A block of which all rows are sent is of no more use. */
-static void note_sent(spread *at, uint64_t first, size_t count) {
-    for (uint64_t row = first; row < first + count;) {
-        size_t block = (size_t)(row / RLMR_BLOCK_ROWS);
-        uint64_t end = (uint64_t)(block + 1) * RLMR_BLOCK_ROWS;
-        end = end < first + count ? end : first + count;
-        at->left[block] -= end - row;
-        if (at->left[block] == 0) {
-            rlmr_table_drop(at->table, block);
-        }
-        row = end;
-    }
-}
-
 static rlmr_status give_rows(void *self, int to, rlmr_bytes *block, rlmr_error *err) {
     spread *at = self;
-    uint64_t first = at->next[to];
-    uint64_t left = at->bounds[to + 1] - first;
+    int step = (to - at->process + at->processes) % at->processes;
+    uint64_t left = at->bounds[step + 1] - at->sent;
     size_t count = left < at->block_rows ? (size_t)left : at->block_rows;
-    if (count == 0) {
+    if (step == 0 || count == 0) { /* its own rows stay where they are */
         return RLMR_OK;
     }
-    rlmr_status status = rlmr_table_encode(at->table, first, count, block, err);
-    if (status == RLMR_OK) {
-        at->next[to] += count;
-        note_sent(at, first, count);
-    }
+    rlmr_status status = rlmr_table_encode(at->table, at->sent, count, block, err);
+    at->sent += count;
+    at->places.free_count += count;
     return status;
 }
 
+/* Rows that come take the places of those that went. */
 static rlmr_status take_rows(void *self, int from, rlmr_bytes *block, rlmr_error *err) {
+    (void)from;
     spread *at = self;
-    return rlmr_block_run_keep(&at->runs[from], block, err);
+    return rlmr_table_take(at->table, &at->places, block, err);
 }
 
 /* Collective, not agreed. */
 static rlmr_status exchange(spread *at, rlmr_error *err) {
     const rlmr_exchange between = {.produce = give_rows, .consume = take_rows, .self = at};
-    for (size_t b = 0; b < at->table->blocks_count; b++) {
-        at->left[b] = at->table->blocks[b]->rows;
+    rlmr_bytes *taken = &at->places.taken;
+    at->sent = at->bounds[1];
+    at->places.free = at->table->order + at->sent;
+    rlmr_status kept = rlmr_bytes_append(taken, at->table->order, (size_t)at->sent * sizeof(uint32_t), err);
+    rlmr_status status = rlmr_comm_agree(at->comm, kept, err);
+    status = status == RLMR_OK ? rlmr_comm_exchange(at->comm, &between, err) : status;
+    if (status == RLMR_OK) {
+        rlmr_table_set_order(at->table, (uint32_t *)(void *)taken->data, taken->bytes / sizeof(uint32_t));
+        *taken = (rlmr_bytes){0};
     }
-    for (int p = 0; p < at->processes; p++) {
-        at->next[p] = at->bounds[p];
-    }
-    return rlmr_comm_exchange(at->comm, &between, err);
+    return status;
 }
 
-/* ---- Merge ---- */
+/* ---- Sort and fold ---- */
 
-static rlmr_status merge_into(spread *at, rlmr_sink *sink, rlmr_error *err) {
-    uint64_t rows;
-    for (int p = 0; p < at->processes; p++) {
-        at->sources[p] = rlmr_block_run_source(&at->runs[p]);
+static rlmr_status fold_rows(const rlmr_table *table, const rlmr_sink *folding, rlmr_error *err) {
+    rlmr_rows *rows = NULL;
+    rlmr_status status = rlmr_rows_open(table->schema, RLMR_BLOCK_ROWS, &rows, err);
+    for (uint64_t first = 0; first < table->rows && status == RLMR_OK; first += RLMR_BLOCK_ROWS) {
+        uint64_t left = table->rows - first;
+        rows->rows = left < RLMR_BLOCK_ROWS ? (size_t)left : RLMR_BLOCK_ROWS;
+        for (size_t c = 0; c < table->schema->columns_count; c++) {
+            rlmr_table_copy(table, first, rows->rows, c, rows->columns[c]);
+        }
+        status = folding->rows(folding->self, rows, err);
     }
-    rlmr_status status =
-        rlmr_merge_rows(at->table->schema, at->sources, at->processes, at->block_rows, sink, &rows, err);
-    return status == RLMR_OK ? sink->end(sink->self, err) : status;
+    rlmr_rows_close(rows);
+    return status == RLMR_OK ? folding->end(folding->self, err) : status;
 }
 
-static rlmr_status merge_and_fold(spread *at, rlmr_sink *sink, const int64_t *empty_texts, rlmr_error *err) {
+/* The rows of the sorted table, folded, become the table. */
+static rlmr_status fold_table(rlmr_table *table, const int64_t *empty_texts, rlmr_error *err) {
     static const rlmr_slice empty = {.text = "", .bytes = 0};
+    rlmr_table folded;
+    rlmr_table_init(&folded, table->schema);
+    rlmr_sink sink = rlmr_table_sink(&folded);
     rlmr_fold *fold = NULL;
-    rlmr_status status = rlmr_fold_open(at->table->schema, sink, &fold, err);
+    rlmr_status status = rlmr_fold_open(table->schema, &sink, &fold, err);
     if (status != RLMR_OK) {
         return status;
     }
     rlmr_sink folding = rlmr_fold_sink(fold);
-    for (size_t c = 0; c < at->table->schema->columns_count && status == RLMR_OK; c++) {
+    for (size_t c = 0; c < table->schema->columns_count && status == RLMR_OK; c++) {
         status = empty_texts[c] > 0 ? folding.categories(folding.self, c, &empty, 1, err) : status;
     }
-    status = status == RLMR_OK ? merge_into(at, &folding, err) : status;
+    status = status == RLMR_OK ? fold_rows(table, &folding, err) : status;
     rlmr_fold_close(fold);
+    rlmr_table_release(table);
+    *table = folded;
     return status;
 }
 
-/* The runs, in order, become the table. */
-static rlmr_status merge(spread *at, const int64_t *empty_texts, rlmr_error *err) {
-    const rlmr_schema *schema = at->table->schema;
-    rlmr_table_release(at->table);
-    rlmr_sink sink = rlmr_table_sink(at->table);
-    return schema->fold_count > 0 ? merge_and_fold(at, &sink, empty_texts, err) : merge_into(at, &sink, err);
+static rlmr_status sort_and_fold(rlmr_table *table, const int64_t *empty_texts, rlmr_error *err) {
+    rlmr_status status = rlmr_table_sort(table, err);
+    bool folds = table->schema->fold_count > 0;
+    return status == RLMR_OK && folds ? fold_table(table, empty_texts, err) : status;
 }
 
 /* ---- Whole chunks ---- */
 
-static rlmr_status append_block(rlmr_table *table, const rlmr_bytes *block, rlmr_error *err) {
-    rlmr_rows *rows = NULL;
-    if (block->bytes == 0) {
-        return RLMR_OK;
-    }
-    rlmr_status status = rlmr_rows_open(table->schema, RLMR_BLOCK_ROWS, &rows, err);
-    status = status == RLMR_OK ? rlmr_rows_decode(rows, block->data, block->bytes, err) : status;
-    status = status == RLMR_OK ? rlmr_table_append_rows(table, rows, err) : status;
-    rlmr_rows_close(rows);
+/* Behind all others. */
+static rlmr_status append_rows(rlmr_table *table, const rlmr_bytes *block, rlmr_error *err) {
+    rlmr_row_places places = {.free_count = 0};
+    rlmr_status status = rlmr_table_take(table, &places, block, err);
+    status = status == RLMR_OK ? rlmr_table_extend_order(table, &places.taken, err) : status;
+    rlmr_bytes_release(&places.taken);
     return status;
 }
 
@@ -243,7 +229,7 @@ static rlmr_status complete_chunks(spread *at, rlmr_part *part, rlmr_error *err)
     status = rlmr_comm_agree(at->comm, status, err);
     status = status == RLMR_OK ? rlmr_comm_exchange_parts(at->comm, at->heads, at->tails, err) : status;
     for (int p = 0; p < at->processes && status == RLMR_OK; p++) {
-        status = append_block(at->table, &at->tails[p], err);
+        status = at->tails[p].bytes > 0 ? append_rows(at->table, &at->tails[p], err) : status;
     }
     return status == RLMR_E_COMM ? status : rlmr_comm_agree(at->comm, status, err);
 }
@@ -256,12 +242,12 @@ rlmr_status rlmr_spread(rlmr_comm *comm, rlmr_table *table, uint64_t rows, const
                  .table = table,
                  .block_rows = block_rows};
     rlmr_status status = rlmr_comm_agree(comm, reserve(&at, err), err);
-    status = status == RLMR_OK ? share_out(&at, rows, err) : status;
-    if (status == RLMR_OK) {
-        status = exchange(&at, err);
-        status = status == RLMR_OK ? merge(&at, empty_texts, err) : status;
-        status = status == RLMR_E_COMM ? status : rlmr_comm_agree(comm, status, err);
+    if (at.processes > 1) {
+        status = status == RLMR_OK ? share_out(&at, rows, err) : status;
+        status = status == RLMR_OK ? exchange(&at, err) : status;
     }
+    status = status == RLMR_OK ? sort_and_fold(table, empty_texts, err) : status;
+    status = status == RLMR_E_COMM ? status : rlmr_comm_agree(comm, status, err);
     status = status == RLMR_OK ? complete_chunks(&at, part, err) : status;
     release(&at);
     return status;

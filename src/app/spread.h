@@ -11,9 +11,9 @@ typedef struct {
     uint64_t total; /**< rows of all processes */
 } rlmr_part;
 
-/** Collective. Exchange, merge and fold.
+/** Collective. Exchange, sort and fold.
  *
- *  @param table         sorted, texts as codes; replaced by what this process owns
+ *  @param table         texts as codes; replaced by what this process owns, sorted
  *  @param rows          of all processes
  *  @param empty_texts   by column: whether code 0 is the empty text, more than 0 if it is
  *  @param block_rows    rows in a block on the way

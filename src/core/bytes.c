@@ -1,7 +1,12 @@
 #include "rlmr/bytes.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define LARGE_PAGE_BYTES ((size_t)2 << 20)
+#define SMALL_PAGE_BYTES ((uintptr_t)4096)
 
 rlmr_slice rlmr_slice_of(const char *text) {
     return (rlmr_slice){.text = text, .bytes = strlen(text)};
@@ -29,6 +34,14 @@ void rlmr_bytes_clear(rlmr_bytes *buffer) {
     buffer->bytes = 0;
 }
 
+void rlmr_prefer_large_pages(void *memory, size_t bytes) {
+    if (bytes >= 2 * LARGE_PAGE_BYTES) {
+        uintptr_t first = (uintptr_t)memory / SMALL_PAGE_BYTES * SMALL_PAGE_BYTES;
+        uintptr_t end = (uintptr_t)memory + bytes;
+        (void)madvise((char *)memory - ((uintptr_t)memory - first), end - first, MADV_HUGEPAGE);
+    }
+}
+
 rlmr_status rlmr_bytes_reserve(rlmr_bytes *buffer, size_t extra, rlmr_error *err) {
     if (extra <= buffer->capacity - buffer->bytes) {
         return RLMR_OK;
@@ -36,16 +49,16 @@ rlmr_status rlmr_bytes_reserve(rlmr_bytes *buffer, size_t extra, rlmr_error *err
     if (extra > SIZE_MAX / 2 - buffer->bytes) {
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for %zu more bytes", extra);
     }
-    size_t capacity = buffer->capacity < 64 ? 64 : buffer->capacity;
-    while (capacity - buffer->bytes < extra) {
-        capacity += capacity / 2;
-    }
+    size_t capacity = buffer->capacity == 0 ? extra : 2 * buffer->capacity;
+    capacity = capacity - buffer->bytes < extra ? buffer->bytes + extra : capacity;
+    capacity = capacity < 64 ? 64 : capacity;
     uint8_t *data = realloc(buffer->data, capacity);
     if (data == NULL) {
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for a buffer of %zu bytes", capacity);
     }
     buffer->data = data;
     buffer->capacity = capacity;
+    rlmr_prefer_large_pages(data, capacity);
     return RLMR_OK;
 }
 

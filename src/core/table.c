@@ -108,15 +108,26 @@ int rlmr_rows_compare(const rlmr_rows *a, size_t at_a, const rlmr_rows *b, size_
     return 0;
 }
 
-rlmr_status rlmr_rows_decode(rlmr_rows *rows, const uint8_t *data, size_t bytes, rlmr_error *err) {
-    uint32_t count = 0;
-    size_t row_bytes = rlmr_schema_row_bytes(rows->schema);
-    if (bytes >= sizeof count) {
-        memcpy(&count, data, sizeof count);
+/* Rows in a block that rlmr_table_encode() has made. */
+static rlmr_status count_rows(const rlmr_schema *schema, const uint8_t *data, size_t bytes, size_t most,
+                              uint32_t *count, rlmr_error *err) {
+    *count = 0;
+    if (bytes >= sizeof *count) {
+        memcpy(count, data, sizeof *count);
     }
-    if (bytes < sizeof count || count > rows->capacity || bytes - sizeof count != count * row_bytes) {
+    if (bytes < sizeof *count || *count > most ||
+        bytes - sizeof *count != *count * rlmr_schema_row_bytes(schema)) {
         return rlmr_error_set(err, RLMR_E_PARSE, "%zu bytes are not a block of at most %zu rows of %s", bytes,
-                              rows->capacity, rows->schema->name);
+                              most, schema->name);
+    }
+    return RLMR_OK;
+}
+
+rlmr_status rlmr_rows_decode(rlmr_rows *rows, const uint8_t *data, size_t bytes, rlmr_error *err) {
+    uint32_t count;
+    rlmr_status status = count_rows(rows->schema, data, bytes, rows->capacity, &count, err);
+    if (status != RLMR_OK) {
+        return status;
     }
     const uint8_t *from = data + sizeof count;
     for (size_t c = 0; c < rows->schema->columns_count; c++) {
@@ -129,8 +140,7 @@ rlmr_status rlmr_rows_decode(rlmr_rows *rows, const uint8_t *data, size_t bytes,
 }
 
 void rlmr_tables_keep_memory(void) {
-    enum { MMAP_BYTES = 32 << 20 }; /* the most that glibc takes: larger ones are not from its heap */
-    (void)mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
+    (void)mallopt(M_MMAP_MAX, 0);
     (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
@@ -143,6 +153,7 @@ void rlmr_table_release(rlmr_table *table) {
         rlmr_rows_close(table->blocks[b]);
     }
     free(table->blocks);
+    free(table->order);
     rlmr_table_init(table, table->schema);
 }
 
@@ -201,12 +212,178 @@ rlmr_status rlmr_table_append_rows(rlmr_table *table, const rlmr_rows *rows, rlm
     return status;
 }
 
+/* ---- Order ---- */
+
+static rlmr_status too_many_rows(const rlmr_table *table, rlmr_error *err) {
+    return rlmr_error_set(err, RLMR_E_RANGE, "more than %" PRIu32 " rows of %s on one process", UINT32_MAX,
+                          table->schema->name);
+}
+
+uint64_t rlmr_table_place(const rlmr_table *table, uint64_t row) {
+    return table->order == NULL ? row : table->order[row];
+}
+
+static rlmr_status no_order(const rlmr_table *table, rlmr_error *err) {
+    return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the order of %" PRIu64 " rows of %s", table->rows,
+                          table->schema->name);
+}
+
+rlmr_status rlmr_table_new_order(const rlmr_table *table, uint32_t **out, rlmr_error *err) {
+    if (table->rows > UINT32_MAX) {
+        return too_many_rows(table, err);
+    }
+    size_t bytes = ((size_t)table->rows + 1) * sizeof **out;
+    *out = malloc(bytes);
+    if (*out == NULL) {
+        return no_order(table, err);
+    }
+    rlmr_prefer_large_pages(*out, bytes);
+    return RLMR_OK;
+}
+
+/* The order that a table without one has. */
+static rlmr_status make_order(rlmr_table *table, rlmr_error *err) {
+    rlmr_status status = rlmr_table_new_order(table, &table->order, err);
+    for (uint64_t row = 0; status == RLMR_OK && row < table->rows; row++) {
+        table->order[row] = (uint32_t)row;
+    }
+    return status;
+}
+
+rlmr_status rlmr_table_extend_order(rlmr_table *table, const rlmr_bytes *places, rlmr_error *err) {
+    rlmr_status status = table->order == NULL ? make_order(table, err) : RLMR_OK;
+    size_t more = places->bytes / sizeof *table->order;
+    uint64_t rows = table->rows + more;
+    if (status == RLMR_OK && rows > UINT32_MAX) {
+        status = too_many_rows(table, err);
+    }
+    if (status == RLMR_OK && more > 0) {
+        uint32_t *order = realloc(table->order, (size_t)rows * sizeof *order);
+        if (order == NULL) {
+            return no_order(table, err);
+        }
+        memcpy(order + table->rows, places->data, places->bytes);
+        table->order = order;
+        table->rows = rows;
+    }
+    return status;
+}
+
+void rlmr_table_set_order(rlmr_table *table, uint32_t *order, uint64_t rows) {
+    free(table->order);
+    table->order = order;
+    table->rows = rows;
+}
+
+/* Values at places, which lie in many runs: more of them than the processor foresees by itself. Where each lies is all that differs
+ * between the types. */
+enum { FORESEEN = 64 };
+
+// NOLINTBEGIN(bugprone-macro-parentheses): a type in a declaration has none
+#define GATHER_AND_SCATTER(type)                                                                             \
+    static type *at_##type(const rlmr_table *table, uint32_t place, size_t column) {                         \
+        return (type *)table->blocks[place / RLMR_BLOCK_ROWS]->columns[column] + place % RLMR_BLOCK_ROWS;    \
+    }                                                                                                        \
+    static void gather_##type(type to[], const rlmr_table *table, const uint32_t *places, size_t count,      \
+                              size_t column) {                                                               \
+        for (size_t i = 0; i < count; i++) {                                                                 \
+            __builtin_prefetch(at_##type(table, places[i + FORESEEN < count ? i + FORESEEN : i], column));   \
+            to[i] = *at_##type(table, places[i], column);                                                    \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void scatter_##type(const rlmr_table *table, const uint32_t *places, size_t count, size_t column, \
+                               const uint8_t *from) {                                                        \
+        for (size_t i = 0; i < count; i++) {                                                                 \
+            memcpy(at_##type(table, places[i], column), from + i * sizeof(type), sizeof(type));              \
+        }                                                                                                    \
+    }
+// NOLINTEND(bugprone-macro-parentheses)
+GATHER_AND_SCATTER(uint64_t)
+GATHER_AND_SCATTER(uint32_t)
+GATHER_AND_SCATTER(uint8_t)
+
+static void gather(const rlmr_table *table, const uint32_t *places, size_t count, size_t column, void *to) {
+    switch (rlmr_type_bytes(table->schema->columns[column].type)) {
+    case sizeof(uint64_t):
+        gather_uint64_t(to, table, places, count, column);
+        break;
+    case sizeof(uint32_t):
+        gather_uint32_t(to, table, places, count, column);
+        break;
+    default:
+        gather_uint8_t(to, table, places, count, column);
+        break;
+    }
+}
+
+static void scatter(const rlmr_table *table, const uint32_t *places, size_t count, size_t column,
+                    const uint8_t *from) {
+    switch (rlmr_type_bytes(table->schema->columns[column].type)) {
+    case sizeof(uint64_t):
+        scatter_uint64_t(table, places, count, column, from);
+        break;
+    case sizeof(uint32_t):
+        scatter_uint32_t(table, places, count, column, from);
+        break;
+    default:
+        scatter_uint8_t(table, places, count, column, from);
+        break;
+    }
+}
+
+/* Places behind those that there are, for rows in no order yet. */
+static rlmr_status add_places(rlmr_table *table, uint32_t *places, size_t count, rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    for (size_t at = 0; at < count && status == RLMR_OK;) {
+        rlmr_rows *last = table->blocks_count == 0 ? NULL : table->blocks[table->blocks_count - 1];
+        if (last == NULL || last->rows == last->capacity) {
+            status = add_block(table, err);
+            continue;
+        }
+        uint64_t place = (uint64_t)(table->blocks_count - 1) * RLMR_BLOCK_ROWS + last->rows;
+        if (place > UINT32_MAX) {
+            return too_many_rows(table, err);
+        }
+        last->rows++;
+        places[at++] = (uint32_t)place;
+    }
+    return status;
+}
+
+rlmr_status rlmr_table_take(rlmr_table *table, rlmr_row_places *places, const rlmr_bytes *block,
+                            rlmr_error *err) {
+    uint32_t count;
+    rlmr_status status = count_rows(table->schema, block->data, block->bytes, RLMR_BLOCK_ROWS, &count, err);
+    status = status == RLMR_OK ? rlmr_bytes_reserve(&places->taken, count * sizeof(uint32_t), err) : status;
+    if (status != RLMR_OK) {
+        return status;
+    }
+    uint32_t *to = (uint32_t *)(void *)(places->taken.data + places->taken.bytes);
+    size_t reused = places->free_count < count ? places->free_count : count;
+    if (reused > 0) {
+        memcpy(to, places->free, reused * sizeof *to);
+        places->free += reused;
+        places->free_count -= reused;
+    }
+    status = add_places(table, to + reused, count - reused, err);
+    if (status == RLMR_OK) {
+        const uint8_t *from = block->data + sizeof count;
+        for (size_t c = 0; c < table->schema->columns_count; c++) {
+            scatter(table, to, count, c, from);
+            from += count * rlmr_type_bytes(table->schema->columns[c].type);
+        }
+        places->taken.bytes += count * sizeof *to;
+    }
+    return status;
+}
+
 void rlmr_table_drop(rlmr_table *table, size_t block) {
     rlmr_rows_close(table->blocks[block]);
     table->blocks[block] = NULL;
 }
 
 void *rlmr_table_value(const rlmr_table *table, uint64_t row, size_t column) {
+    row = rlmr_table_place(table, row);
     return value_at(table->blocks[row / RLMR_BLOCK_ROWS], row % RLMR_BLOCK_ROWS, column);
 }
 
@@ -219,158 +396,12 @@ void rlmr_table_translate(rlmr_table *table, size_t column, const uint32_t *map)
     }
 }
 
-/* Sorting: a merge sort that begins with the runs that are there, since rows come from files that are mostly in order (Knuth, TAOCP 3,
- * 5.2.4). */
-
-enum { RUN_LEAST = 16 };
-
-/* Row numbers, not rows or keys, change places: fresh memory costs more than looking at the table, where runs lie side by side. */
-typedef struct {
-    const rlmr_table *table;
-    size_t count;
-    uint32_t *items; /* in order once it is sorted */
-    uint32_t *spare; /* room for as many */
-    size_t *starts;  /* of the runs in items, then count */
-    size_t runs;
-} sorter;
-
-static bool before(const rlmr_table *table, uint32_t a, uint32_t b) {
-    return rlmr_rows_compare(table->blocks[a / RLMR_BLOCK_ROWS], a % RLMR_BLOCK_ROWS,
-                             table->blocks[b / RLMR_BLOCK_ROWS], b % RLMR_BLOCK_ROWS) < 0;
-}
-
-/* The end of the run that begins at `start`; a short one is made longer by insertion. */
-static size_t find_run(sorter *sort, size_t start) {
-    uint32_t *items = sort->items;
-    size_t end = start + 1;
-    while (end < sort->count && !before(sort->table, items[end], items[end - 1])) {
-        end++;
-    }
-    for (; end < sort->count && end - start < RUN_LEAST; end++) {
-        uint32_t item = items[end];
-        size_t at = end;
-        for (; at > start && before(sort->table, item, items[at - 1]); at--) {
-            items[at] = items[at - 1];
-        }
-        items[at] = item;
-    }
-    return end;
-}
-
-/* The runs start .. middle - 1 and middle .. end - 1 of items as one of spare. */
-static void merge_runs(sorter *sort, size_t start, size_t middle, size_t end) {
-    const uint32_t *items = sort->items;
-    size_t left = start;
-    size_t right = middle;
-    for (size_t to = start; to < end; to++) {
-        bool from_right = right < end && (left == middle || before(sort->table, items[right], items[left]));
-        sort->spare[to] = from_right ? items[right++] : items[left++];
-    }
-}
-
-/* Merge each two neighbours, so that there are half as many runs. */
-static void merge_pairs(sorter *sort) {
-    size_t merged = 0;
-    for (size_t run = 0; run < sort->runs; run += 2) {
-        size_t middle = sort->starts[run + 1];
-        size_t end = run + 1 < sort->runs ? sort->starts[run + 2] : middle;
-        merge_runs(sort, sort->starts[run], middle, end);
-        sort->starts[merged++] = sort->starts[run];
-    }
-    sort->starts[merged] = sort->count;
-    sort->runs = merged;
-    uint32_t *sorted = sort->spare;
-    sort->spare = sort->items;
-    sort->items = sorted;
-}
-
-/* @return whether rows change places */
-static bool sort_items(sorter *sort) {
-    for (size_t row = 0; row < sort->count; row++) {
-        sort->items[row] = (uint32_t)row;
-    }
-    for (size_t start = 0; start < sort->count; start = sort->starts[sort->runs]) {
-        sort->starts[sort->runs] = start;
-        sort->starts[++sort->runs] = find_run(sort, start);
-    }
-    bool moved = sort->runs > 1;
-    for (size_t i = 0; i < sort->count && !moved; i++) {
-        moved = sort->items[i] != i;
-    }
-    while (sort->runs > 1) {
-        merge_pairs(sort);
-    }
-    return moved;
-}
-
-/* The values of one column in the order of the rows. Where each comes from is all that differs between the types. */
-// NOLINTBEGIN(bugprone-macro-parentheses): a type in a declaration has none
-#define GATHER(type)                                                                                         \
-    static void gather_##type(type to[], const rlmr_table *table, const uint32_t *rows, size_t count,        \
-                              size_t column) {                                                               \
-        for (size_t i = 0; i < count; i++) {                                                                 \
-            const type *values = table->blocks[rows[i] / RLMR_BLOCK_ROWS]->columns[column];                  \
-            to[i] = values[rows[i] % RLMR_BLOCK_ROWS];                                                       \
-        }                                                                                                    \
-    }
-// NOLINTEND(bugprone-macro-parentheses)
-GATHER(uint64_t)
-GATHER(uint32_t)
-GATHER(uint8_t)
-
-/* One column at a time passes through `values`. */
-static void arrange_column(const rlmr_table *table, const uint32_t *rows, void *values, size_t column) {
-    size_t count = (size_t)table->rows;
-    size_t bytes = rlmr_type_bytes(table->schema->columns[column].type);
-    switch (bytes) {
-    case sizeof(uint64_t):
-        gather_uint64_t(values, table, rows, count, column);
-        break;
-    case sizeof(uint32_t):
-        gather_uint32_t(values, table, rows, count, column);
-        break;
-    default:
-        gather_uint8_t(values, table, rows, count, column);
-        break;
-    }
-    for (size_t b = 0; b < table->blocks_count; b++) {
-        memcpy(table->blocks[b]->columns[column], (char *)values + b * RLMR_BLOCK_ROWS * bytes,
-               table->blocks[b]->rows * bytes);
-    }
-}
-
-rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err) {
-    if (table->rows > UINT32_MAX) {
-        return rlmr_error_set(err, RLMR_E_RANGE, "more than %" PRIu32 " rows of %s on one process",
-                              UINT32_MAX, table->schema->name);
-    }
-    size_t count = (size_t)table->rows;
-    uint32_t *items = malloc((count + 1) * sizeof *items);
-    uint64_t *values = malloc((count + 1) * sizeof *values); /* of one column; first the spare room */
-    size_t *starts = malloc((count / RUN_LEAST + 2) * sizeof *starts);
-    rlmr_status status = RLMR_OK;
-    if (items == NULL || values == NULL || starts == NULL) {
-        status =
-            rlmr_error_set(err, RLMR_E_NOMEM, "no memory to sort %zu rows of %s", count, table->schema->name);
-    } else {
-        sorter sort = {
-            .table = table, .count = count, .items = items, .spare = (uint32_t *)values, .starts = starts};
-        bool moved = sort_items(&sort);
-        if (sort.items != items) {
-            memcpy(items, sort.items, count * sizeof *items); /* values get their place */
-        }
-        for (size_t c = 0; moved && c < table->schema->columns_count; c++) {
-            arrange_column(table, items, values, c);
-        }
-    }
-    free(items);
-    free(values);
-    free(starts);
-    return status;
-}
-
 void rlmr_table_copy(const rlmr_table *table, uint64_t first, size_t count, size_t column, void *to) {
     size_t bytes = rlmr_type_bytes(table->schema->columns[column].type);
+    if (table->order != NULL) {
+        gather(table, table->order + first, count, column, to);
+        return;
+    }
     for (size_t done = 0; done < count;) {
         uint64_t row = first + done;
         size_t in_block = RLMR_BLOCK_ROWS - (size_t)(row % RLMR_BLOCK_ROWS);

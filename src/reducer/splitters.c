@@ -13,8 +13,10 @@ size_t rlmr_split_columns(const rlmr_schema *schema) {
     return schema->fold_count > 0 ? schema->fold_count : schema->key_count;
 }
 
-static const rlmr_rows *block_of(const rlmr_table *table, uint64_t row) {
-    return table->blocks[row / RLMR_BLOCK_ROWS];
+/* Value `k` of a row's key. */
+static int64_t key_of(const rlmr_table *table, uint64_t row, size_t k) {
+    uint64_t place = rlmr_table_place(table, row);
+    return rlmr_rows_key(table->blocks[place / RLMR_BLOCK_ROWS], place % RLMR_BLOCK_ROWS, k);
 }
 
 static uint64_t samples_of(int processes) {
@@ -36,8 +38,7 @@ rlmr_status rlmr_sample(const rlmr_table *table, int process, int processes, rlm
         uint64_t stands_for = table->rows * (i + 1) / count - first;
         uint64_t row = first + stands_for * (uint64_t)process / (uint64_t)processes;
         for (size_t k = 0; k < rlmr_split_columns(table->schema) && status == RLMR_OK; k++) {
-            status = rlmr_bytes_append_i64(out, rlmr_rows_key(block_of(table, row), row % RLMR_BLOCK_ROWS, k),
-                                           err);
+            status = rlmr_bytes_append_i64(out, key_of(table, row, k), err);
         }
         status = status == RLMR_OK ? rlmr_bytes_append_i64(out, (int64_t)stands_for, err) : status;
     }
@@ -85,41 +86,88 @@ rlmr_status rlmr_splitters_choose(const rlmr_schema *schema, rlmr_bytes *samples
     return status;
 }
 
-/* Whether the row comes before the splitter. */
-static bool is_before(const rlmr_table *table, uint64_t row, const int64_t *splitter) {
-    const rlmr_rows *rows = block_of(table, row);
-    for (size_t k = 0; k < rlmr_split_columns(table->schema); k++) {
-        int64_t value = rlmr_rows_key(rows, row % RLMR_BLOCK_ROWS, k);
-        if (value != splitter[k]) {
-            return value < splitter[k];
+/* Keys that split rows, `columns` numbers each. */
+typedef struct {
+    const int64_t *keys;
+    size_t columns;
+    uint32_t owners;
+} splits;
+
+/* Whether the row comes before all of the owner behind that splitter. */
+static bool is_before(const rlmr_table *table, uint64_t row, const splits *at, uint32_t splitter) {
+    const int64_t *key = at->keys + splitter * at->columns;
+    for (size_t k = 0; k < at->columns; k++) {
+        int64_t value = key_of(table, row, k);
+        if (value != key[k]) {
+            return value < key[k];
         }
     }
     return false;
 }
 
-rlmr_status rlmr_splitters_bounds(const rlmr_table *table, const rlmr_bytes *splitters, int owners,
-                                  int processes, uint64_t *bounds, rlmr_error *err) {
-    size_t columns = rlmr_split_columns(table->schema);
-    if (splitters->bytes != (size_t)(owners - 1) * columns * sizeof(int64_t)) {
+/* The owner of a row, by bisection unless it is that of the row before, which it mostly is. */
+static uint32_t owner_of(const rlmr_table *table, uint64_t row, const splits *at, uint32_t before) {
+    bool same = (before == 0 || !is_before(table, row, at, before - 1)) &&
+                (before + 1 == at->owners || is_before(table, row, at, before));
+    uint32_t least = same ? before : 0;
+    uint32_t most = same ? before : at->owners - 1;
+    while (least < most) {
+        uint32_t middle = least + (most - least) / 2;
+        if (is_before(table, row, at, middle)) {
+            most = middle;
+        } else {
+            least = middle + 1;
+        }
+    }
+    return least;
+}
+
+static void find_owners(const rlmr_table *table, const splits *at, uint32_t *owners) {
+    for (uint64_t row = 0; row < table->rows; row++) {
+        owners[row] = owner_of(table, row, at, row > 0 ? owners[row - 1] : 0);
+    }
+}
+
+/* Counting sort: how many rows each has, where they begin, and then where they end, which is where the next begin. */
+static void group(const rlmr_table *table, uint32_t *owners, uint32_t processes, uint32_t first,
+                  uint64_t *bounds, uint32_t *order) {
+    memset(bounds, 0, ((size_t)processes + 1) * sizeof *bounds);
+    for (uint64_t row = 0; row < table->rows; row++) {
+        owners[row] = owners[row] >= first ? owners[row] - first : owners[row] + processes - first;
+        bounds[owners[row] + 1]++;
+    }
+    for (uint32_t p = 0; p < processes; p++) {
+        bounds[p + 1] += bounds[p];
+    }
+    for (uint64_t row = 0; row < table->rows; row++) {
+        order[bounds[owners[row]]++] = (uint32_t)rlmr_table_place(table, row);
+    }
+    memmove(bounds + 1, bounds, processes * sizeof *bounds);
+    bounds[0] = 0;
+}
+
+rlmr_status rlmr_splitters_group(rlmr_table *table, const rlmr_bytes *splitters, int owners, int processes,
+                                 int first, uint64_t *bounds, rlmr_error *err) {
+    splits at = {.keys = (const int64_t *)(const void *)splitters->data,
+                 .columns = rlmr_split_columns(table->schema),
+                 .owners = (uint32_t)owners};
+    if (splitters->bytes != (size_t)(owners - 1) * at.columns * sizeof(int64_t)) {
         return rlmr_error_set(err, RLMR_E_PARSE, "%zu bytes do not split %s for %d processes",
                               splitters->bytes, table->schema->name, owners);
     }
-    const int64_t *splitter = (const int64_t *)(const void *)splitters->data;
-    bounds[0] = 0;
-    for (int p = 1; p <= processes; p++) {
-        bounds[p] = p < owners ? bounds[p - 1] : table->rows;
-        uint64_t end = table->rows;
-        while (p < owners && bounds[p] < end) {
-            uint64_t middle = bounds[p] + (end - bounds[p]) / 2;
-            if (is_before(table, middle, splitter)) {
-                bounds[p] = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        splitter = p < owners ? splitter + columns : splitter;
+    uint32_t *owner = NULL;
+    uint32_t *order = NULL;
+    rlmr_status status = rlmr_table_new_order(table, &owner, err);
+    status = status == RLMR_OK ? rlmr_table_new_order(table, &order, err) : status;
+    if (status == RLMR_OK) {
+        find_owners(table, &at, owner);
+        group(table, owner, (uint32_t)processes, (uint32_t)first, bounds, order);
+        rlmr_table_set_order(table, order, table->rows);
+        order = NULL;
     }
-    return RLMR_OK;
+    free(owner);
+    free(order);
+    return status;
 }
 
 int rlmr_owners(uint64_t rows, int processes) {

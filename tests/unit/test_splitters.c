@@ -31,8 +31,8 @@ typedef struct {
     uint64_t rows;
 } whole_job;
 
-/* How rows lie: all processes alike, one after the other, nearly all on the last, all of one group. */
-enum { ALIKE, RANGES, SKEWED, ONE_GROUP, SHAPES };
+/* How rows lie: all processes alike, one after the other, nearly all on the last, all of one group, in no order. */
+enum { ALIKE, RANGES, SKEWED, ONE_GROUP, SHUFFLED, SHAPES };
 
 static whole_job make_job(const rlmr_schema *schema, int processes, int shape, uint64_t rows) {
     whole_job job = {.processes = processes, .rows = rows};
@@ -43,7 +43,9 @@ static whole_job make_job(const rlmr_schema *schema, int processes, int shape, u
         int process = (int)(shape == RANGES   ? i * (uint64_t)processes / rows
                             : shape == SKEWED ? (uint64_t)(i % 100 < 99 ? processes - 1 : 0)
                                               : i % (uint64_t)processes);
-        rlmr_piece_row row = {.group = shape == ONE_GROUP ? 5 : (int32_t)(i / 3), .number = (int64_t)i};
+        uint64_t number = shape == SHUFFLED ? i * 7919 % rows : i;
+        rlmr_piece_row row = {.group = shape == ONE_GROUP ? 5 : (int32_t)(number / 3),
+                              .number = (int64_t)number};
         CU_ASSERT_EQUAL_FATAL(rlmr_table_append(&job.tables[process], &row, NULL), RLMR_OK);
     }
     return job;
@@ -66,7 +68,7 @@ static void split(whole_job *job, const rlmr_schema *schema, int owners,
     CU_ASSERT_EQUAL(rlmr_splitters_choose(schema, &samples, owners, &splitters, NULL), RLMR_OK);
     for (int p = 0; p < job->processes; p++) {
         CU_ASSERT_EQUAL(
-            rlmr_splitters_bounds(&job->tables[p], &splitters, owners, job->processes, bounds[p], NULL),
+            rlmr_splitters_group(&job->tables[p], &splitters, owners, job->processes, 0, bounds[p], NULL),
             RLMR_OK);
     }
     rlmr_bytes_release(&samples);
@@ -91,23 +93,20 @@ static uint64_t check_split(const whole_job *job, const rlmr_schema *schema, int
     int32_t last_group = -1;
     for (int o = 0; o < job->processes; o++) {
         uint64_t rows = 0;
+        size_t wrong = 0;
         int64_t greatest = last;
         int32_t greatest_group = last_group;
         for (int p = 0; p < job->processes; p++) {
-            uint64_t count = bounds[p][o + 1] - bounds[p][o];
-            rows += count;
-            if (count > 0) {
-                uint64_t end = bounds[p][o + 1] - 1;
-                CU_ASSERT_TRUE(number_at(&job->tables[p], bounds[p][o]) > last);
-                CU_ASSERT_TRUE(schema->fold_count == 0 ||
-                               group_at(&job->tables[p], bounds[p][o]) > last_group);
-                greatest =
-                    number_at(&job->tables[p], end) > greatest ? number_at(&job->tables[p], end) : greatest;
-                greatest_group = group_at(&job->tables[p], end) > greatest_group
-                                     ? group_at(&job->tables[p], end)
-                                     : greatest_group;
+            for (uint64_t row = bounds[p][o]; row < bounds[p][o + 1]; row++) {
+                int64_t number = number_at(&job->tables[p], row);
+                int32_t group = group_at(&job->tables[p], row);
+                wrong += number <= last || (schema->fold_count > 0 && group <= last_group);
+                greatest = number > greatest ? number : greatest;
+                greatest_group = group > greatest_group ? group : greatest_group;
+                rows++;
             }
         }
+        CU_ASSERT_EQUAL(wrong, 0);
         CU_ASSERT_TRUE(o < owners || rows == 0);
         largest = rows > largest ? rows : largest;
         last = greatest;
@@ -142,6 +141,37 @@ static void test_rows_that_fold_stay_together(void) {
         CU_ASSERT_EQUAL(largest == job.rows, shape == ONE_GROUP);
         release_job(&job);
     }
+}
+
+/* With process `first` in front, the same rows go to each. */
+static void test_the_order_begins_with_any_process(void) {
+    enum { PROCESSES = 5 };
+    whole_job job = make_job(&plain, 1, SHUFFLED, 1000);
+    rlmr_bytes samples = {0};
+    rlmr_bytes splitters = {0};
+    uint64_t whole[PROCESSES + 1];
+    uint64_t bounds[PROCESSES + 1];
+    size_t wrong = 0;
+    CU_ASSERT_EQUAL(rlmr_sample(&job.tables[0], 0, 1, &samples, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_splitters_choose(&plain, &samples, 3, &splitters, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_splitters_group(&job.tables[0], &splitters, 3, PROCESSES, 0, whole, NULL), RLMR_OK);
+    for (int first = 1; first < PROCESSES; first++) {
+        CU_ASSERT_EQUAL(rlmr_splitters_group(&job.tables[0], &splitters, 3, PROCESSES, first, bounds, NULL),
+                        RLMR_OK);
+        CU_ASSERT_EQUAL(bounds[PROCESSES], 1000);
+        for (int step = 0; step < PROCESSES; step++) {
+            int p = (first + step) % PROCESSES;
+            wrong += bounds[step + 1] - bounds[step] != whole[p + 1] - whole[p];
+            for (uint64_t row = bounds[step]; row < bounds[step + 1]; row++) {
+                int64_t number = number_at(&job.tables[0], row);
+                wrong += (uint64_t)number < whole[p] || (uint64_t)number >= whole[p + 1];
+            }
+        }
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    rlmr_bytes_release(&samples);
+    rlmr_bytes_release(&splitters);
+    release_job(&job);
 }
 
 static void test_more_owners_than_rows_are_allowed(void) {
@@ -180,9 +210,9 @@ static void test_what_is_no_sample_is_refused(void) {
     CU_ASSERT_EQUAL(rlmr_splitters_choose(&plain, &bytes, 2, &out, NULL), RLMR_E_PARSE);
     CU_ASSERT_EQUAL(rlmr_bytes_append(&bytes, "12345678", 8, NULL), RLMR_OK);
     CU_ASSERT_EQUAL(rlmr_splitters_choose(&plain, &bytes, 2, &out, NULL), RLMR_E_PARSE);
-    CU_ASSERT_EQUAL(rlmr_splitters_bounds(&table, &bytes, 2, 2, bounds, NULL), RLMR_E_PARSE);
+    CU_ASSERT_EQUAL(rlmr_splitters_group(&table, &bytes, 2, 2, 0, bounds, NULL), RLMR_E_PARSE);
     CU_ASSERT_EQUAL(rlmr_bytes_append(&bytes, "1234567812345678", 16, NULL), RLMR_OK);
-    CU_ASSERT_EQUAL(rlmr_splitters_bounds(&table, &bytes, 2, 2, bounds, NULL), RLMR_E_PARSE);
+    CU_ASSERT_EQUAL(rlmr_splitters_group(&table, &bytes, 2, 2, 0, bounds, NULL), RLMR_E_PARSE);
     rlmr_bytes_release(&bytes);
     rlmr_bytes_release(&out);
 }
@@ -225,6 +255,7 @@ static void test_heads_go_to_where_the_chunk_begins(void) {
 CU_TestInfo rlmr_tests_splitters[] = {
     {"owners get ranges of nearly equal size, however rows lie", test_owners_get_ranges_of_nearly_equal_size},
     {"rows that fold stay together", test_rows_that_fold_stay_together},
+    {"the order begins with any process", test_the_order_begins_with_any_process},
     {"more owners than rows are allowed", test_more_owners_than_rows_are_allowed},
     {"processes sample equal tables at other places", test_processes_sample_equal_tables_at_other_places},
     {"what is no sample is refused", test_what_is_no_sample_is_refused},

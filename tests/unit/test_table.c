@@ -70,14 +70,18 @@ static int compare_rows(const void *left, const void *right) {
     return 0;
 }
 
-/* A table of `count` random rows, and the same rows in an array. Places descend, so that sorting has work. */
-static void fill(rlmr_table *table, rlmr_sample_row *rows, size_t count) {
-    uint64_t state = 42;
+/* A table of `count` random rows, and the same rows in an array. Places descend to `least`, so that sorting has work. */
+static void fill_from(rlmr_table *table, rlmr_sample_row *rows, size_t count, size_t least) {
+    uint64_t state = 42 + least;
     rlmr_table_init(table, &schema);
     for (size_t i = 0; i < count; i++) {
-        rows[i] = random_row(&state, (int64_t)(count - i));
+        rows[i] = random_row(&state, (int64_t)(least + count - 1 - i));
         CU_ASSERT_EQUAL_FATAL(rlmr_table_append(table, &rows[i], NULL), RLMR_OK);
     }
+}
+
+static void fill(rlmr_table *table, rlmr_sample_row *rows, size_t count) {
+    fill_from(table, rows, count, 1);
 }
 
 static bool same_value(const rlmr_rows *rows, size_t at, const rlmr_sample_row *wanted, size_t column) {
@@ -174,18 +178,85 @@ static void test_sorting_crosses_blocks(void) {
     free(rows);
 }
 
-static void test_sorting_again_takes_new_rows_in(void) {
+/* Rows of two tables, of which the second gives its own to the first, whose rows from `kept` on have gone before. */
+static void take_in(rlmr_table *table, const rlmr_table *other, size_t kept, size_t block_rows) {
+    rlmr_row_places places = {.free = table->order + kept, .free_count = (size_t)table->rows - kept};
+    rlmr_bytes block = {0};
+    CU_ASSERT_EQUAL(rlmr_bytes_append(&places.taken, table->order, kept * sizeof(uint32_t), NULL), RLMR_OK);
+    for (size_t at = 0; at < other->rows; at += block_rows) {
+        size_t left = (size_t)other->rows - at;
+        rlmr_bytes_clear(&block);
+        CU_ASSERT_EQUAL(rlmr_table_encode(other, at, left < block_rows ? left : block_rows, &block, NULL),
+                        RLMR_OK);
+        CU_ASSERT_EQUAL_FATAL(rlmr_table_take(table, &places, &block, NULL), RLMR_OK);
+    }
+    rlmr_bytes_release(&block);
+    size_t rows = places.taken.bytes / sizeof(uint32_t);
+    rlmr_table_set_order(table, (uint32_t *)(void *)places.taken.data, rows);
+}
+
+/* More come than went, as many, and fewer. */
+static void test_rows_that_come_take_the_places_of_those_that_went(void) {
+    enum { ROWS = RLMR_BLOCK_ROWS + 900 };
+    static const size_t kept[] = {0, 1, 400, ROWS - 300, ROWS};
+    static const size_t coming[] = {0, 300, ROWS};
+    for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+        for (size_t c = 0; c < sizeof coming / sizeof *coming; c++) {
+            rlmr_sample_row *rows = malloc(2 * ROWS * sizeof *rows);
+            rlmr_sample_row *others = malloc((coming[c] + 1) * sizeof *others);
+            rlmr_table table;
+            rlmr_table other;
+            fill(&table, rows, ROWS);
+            fill_from(&other, others, coming[c], 2 * ROWS);
+            CU_ASSERT_EQUAL_FATAL(rlmr_table_sort(&table, NULL), RLMR_OK);
+            qsort(rows, ROWS, sizeof *rows, compare_rows);
+            take_in(&table, &other, kept[k], 777);
+            memcpy(rows + kept[k], others, coming[c] * sizeof *rows);
+            size_t wanted = kept[k] + coming[c];
+            CU_ASSERT_EQUAL(table.rows, wanted);
+            size_t most = wanted > ROWS ? wanted : ROWS;
+            CU_ASSERT_EQUAL(table.blocks_count, (most + RLMR_BLOCK_ROWS - 1) / RLMR_BLOCK_ROWS);
+            CU_ASSERT_EQUAL(count_differences(&table, rows, 10000), 0);
+            CU_ASSERT_EQUAL_FATAL(rlmr_table_sort(&table, NULL), RLMR_OK);
+            CU_ASSERT_EQUAL(table.rows, wanted);
+            qsort(rows, wanted, sizeof *rows, compare_rows);
+            CU_ASSERT_EQUAL(count_differences(&table, rows, 10000), 0);
+            rlmr_table_release(&table);
+            rlmr_table_release(&other);
+            free(rows);
+            free(others);
+        }
+    }
+}
+
+static void test_rows_are_put_behind_all_others(void) {
     rlmr_sample_row rows[3] = {{.time = 9}, {.time = 4}, {.time = 6}};
-    rlmr_table table;
-    rlmr_table_init(&table, &schema);
-    CU_ASSERT_EQUAL(rlmr_table_append(&table, &rows[0], NULL), RLMR_OK);
-    CU_ASSERT_EQUAL(rlmr_table_append(&table, &rows[1], NULL), RLMR_OK);
-    CU_ASSERT_EQUAL(rlmr_table_sort(&table, NULL), RLMR_OK);
-    CU_ASSERT_EQUAL(rlmr_table_append(&table, &rows[2], NULL), RLMR_OK);
-    CU_ASSERT_EQUAL(rlmr_table_sort(&table, NULL), RLMR_OK);
-    qsort(rows, 3, sizeof *rows, compare_rows);
-    CU_ASSERT_EQUAL(count_differences(&table, rows, 2), 0);
-    rlmr_table_release(&table);
+    for (int sorted = 0; sorted <= 1; sorted++) {
+        rlmr_table table;
+        rlmr_table last;
+        rlmr_row_places places = {.free_count = 0};
+        rlmr_bytes block = {0};
+        rlmr_table_init(&table, &schema);
+        rlmr_table_init(&last, &schema);
+        CU_ASSERT_EQUAL(rlmr_table_append(&table, &rows[sorted == 1 ? 0 : 1], NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(rlmr_table_append(&table, &rows[sorted == 1 ? 1 : 0], NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(rlmr_table_append(&last, &rows[2], NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(rlmr_table_sort(&table, NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(table.order != NULL, sorted == 1);
+        CU_ASSERT_EQUAL(rlmr_table_encode(&last, 0, 1, &block, NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(rlmr_table_take(&table, &places, &block, NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(rlmr_table_extend_order(&table, &places.taken, NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(table.rows, 3);
+        const rlmr_sample_row wanted[] = {rows[1], rows[0], rows[2]};
+        CU_ASSERT_EQUAL(count_differences(&table, wanted, 2), 0);
+        CU_ASSERT_EQUAL(rlmr_table_sort(&table, NULL), RLMR_OK);
+        const rlmr_sample_row at_last[] = {rows[1], rows[2], rows[0]};
+        CU_ASSERT_EQUAL(count_differences(&table, at_last, 2), 0);
+        rlmr_bytes_release(&places.taken);
+        rlmr_bytes_release(&block);
+        rlmr_table_release(&table);
+        rlmr_table_release(&last);
+    }
 }
 
 static void test_an_empty_table_is_sorted_and_encoded(void) {
@@ -389,7 +460,9 @@ CU_TestInfo rlmr_tests_table[] = {
     {"rows are sorted by all key columns, and come back from any block",
      test_rows_are_sorted_by_all_key_columns},
     {"sorting crosses blocks", test_sorting_crosses_blocks},
-    {"sorting again takes new rows in", test_sorting_again_takes_new_rows_in},
+    {"rows that come take the places of those that went",
+     test_rows_that_come_take_the_places_of_those_that_went},
+    {"rows are put behind all others", test_rows_are_put_behind_all_others},
     {"an empty table is sorted and encoded", test_an_empty_table_is_sorted_and_encoded},
     {"encoding appends behind what is there", test_encoding_appends_behind_what_is_there},
     {"a block of any other length is refused", test_a_block_of_any_other_length_is_refused},
