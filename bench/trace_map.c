@@ -113,6 +113,7 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "usage: bench_trace_map CAPTURE [RUNS]\n");
         return 2;
     }
+    rlmr_tables_keep_memory();
     for (int run = 0; run < (runs == 0 ? 1 : runs); run++) {
         open_records(&self, argv[1]);
         const char *path = self.capture.files[RLMR_FILE_trace_view].path;

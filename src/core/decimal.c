@@ -10,7 +10,7 @@
 
 /* value = 0.<digits> * 10^point, without leading zeros in digits */
 typedef struct {
-    char digits[RLMR_DECIMAL_BYTES_MAX + 1];
+    char digits[RLMR_DECIMAL_BYTES_MAX];
     int count;
     int point;
     bool negative;
@@ -66,7 +66,11 @@ static bool parse_exponent(rlmr_slice text, size_t at, decimal *out) {
 }
 
 static bool parse(rlmr_slice text, decimal *out) {
-    memset(out, 0, sizeof *out);
+    out->count = 0; /* and so there are no digits */
+    out->point = 0;
+    out->has_fraction = false;
+    out->has_exponent = false;
+    out->negative = false;
     if (text.bytes == 0 || text.bytes > RLMR_DECIMAL_BYTES_MAX) {
         return false;
     }
@@ -146,8 +150,8 @@ bool rlmr_decimal_to_double(rlmr_slice text, int exponent, double *value) {
     /* One call of strtod() rounds once, whatever the exponent. The program never sets a locale, so the point
      * is a point. */
     char exact[RLMR_DECIMAL_BYTES_MAX + 32];
-    (void)snprintf(exact, sizeof exact, "%s0.%se%d", number.negative ? "-" : "",
-                   number.count > 0 ? number.digits : "0", number.point + exponent);
+    (void)snprintf(exact, sizeof exact, "%s0.0%.*se%d", number.negative ? "-" : "", number.count,
+                   number.digits, number.point + exponent + 1);
     *value = strtod(exact, NULL);
     return isfinite(*value);
 }

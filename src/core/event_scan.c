@@ -54,14 +54,25 @@ static bool ends_key(const piece *in, size_t at, const char *key, size_t bytes) 
            memcmp(in->text, key + before, at + 1) == 0;
 }
 
+/* The flag of the string that ends with the quote at byte `at` of the piece, by its last letter. */
+static unsigned flag_of(const piece *in, size_t at) {
+    switch (at > 0 ? in->text[at - 1] : in->scan->tail[RLMR_SCAN_TAIL_BYTES - 1]) {
+    case 'k':
+        return ends_key(in, at, STACK, sizeof STACK - 1) ? RLMR_EVENT_STACK : 0;
+    case 'r':
+        return ends_key(in, at, SEQUENCE, sizeof SEQUENCE - 1) ? RLMR_EVENT_SEQUENCE : 0;
+    case 'p':
+        return ends_key(in, at, CPU_OP, sizeof CPU_OP - 1) ? RLMR_EVENT_CPU_OP : 0;
+    default:
+        return 0;
+    }
+}
+
 /* Flags by the bytes of one block, which begins at byte `base`, that are set in `part`. */
 static void flag_event(const piece *in, size_t base, const rlmr_json_block *block, uint64_t part) {
     in->scan->flags |= (block->escaped & part) != 0 ? RLMR_EVENT_UNSURE : 0;
     for (uint64_t ends = block->key_end & part; ends != 0; ends &= ends - 1) {
-        size_t at = base + json_lowest(ends);
-        in->scan->flags |= ends_key(in, at, STACK, sizeof STACK - 1) ? RLMR_EVENT_STACK : 0;
-        in->scan->flags |= ends_key(in, at, SEQUENCE, sizeof SEQUENCE - 1) ? RLMR_EVENT_SEQUENCE : 0;
-        in->scan->flags |= ends_key(in, at, CPU_OP, sizeof CPU_OP - 1) ? RLMR_EVENT_CPU_OP : 0;
+        in->scan->flags |= flag_of(in, base + json_lowest(ends));
     }
 }
 

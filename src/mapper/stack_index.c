@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A trace that has filled the first will fill more; growing at once to what gets large pages saves most page faults. */
+#define FEW_ENTRIES_BYTES ((size_t)256 * 1024)
+#define MANY_ENTRIES_BYTES ((size_t)4 << 20)
+
 rlmr_status rlmr_stack_index_open(const rlmr_symtab *names, rlmr_symtab *texts,
                                   const rlmr_map_options *options, rlmr_stack_index **out, rlmr_error *err) {
     rlmr_stack_index *index = calloc(1, sizeof *index);
@@ -35,6 +39,7 @@ void rlmr_stack_index_close(rlmr_stack_index *index) {
     rlmr_symtab_close(index->pairs);
     rlmr_symtab_close(index->raw_stacks);
     rlmr_bytes_release(&index->scratch);
+    rlmr_bytes_release(&index->thread_key);
     rlmr_bytes_release(&index->stacks);
     rlmr_bytes_release(&index->plains);
     rlmr_bytes_release(&index->backwards);
@@ -118,20 +123,37 @@ static rlmr_status append_entry(rlmr_bytes *entries, const void *entry, size_t b
     if (entries->bytes / bytes >= UINT32_MAX - 1) {
         return rlmr_error_set(err, RLMR_E_RANGE, RLMR_TOO_MANY_ENTRIES, UINT32_MAX - 1);
     }
-    return rlmr_bytes_append(entries, entry, bytes, err);
+    bool many = entries->bytes >= FEW_ENTRIES_BYTES && entries->capacity < MANY_ENTRIES_BYTES;
+    rlmr_status status = many ? rlmr_bytes_reserve(entries, MANY_ENTRIES_BYTES, err) : RLMR_OK;
+    return status == RLMR_OK ? rlmr_bytes_append(entries, entry, bytes, err) : status;
+}
+
+/* Whether the last thread is that of the event, as it mostly is. */
+static bool is_last_thread(const rlmr_stack_index *index, const rlmr_trace_event *event) {
+    const rlmr_bytes *key = &index->thread_key;
+    if (key->bytes != event->pid.bytes + 1 + event->tid.bytes) {
+        return false;
+    }
+    rlmr_slice pid = {.text = (const char *)key->data, .bytes = event->pid.bytes};
+    rlmr_slice tid = {.text = (const char *)key->data + event->pid.bytes + 1, .bytes = event->tid.bytes};
+    return rlmr_slice_equal(pid, event->pid) && key->data[pid.bytes] == '\0' &&
+           rlmr_slice_equal(tid, event->tid);
 }
 
 static rlmr_status intern_thread(rlmr_stack_index *index, const rlmr_trace_event *event, uint32_t *thread,
                                  rlmr_error *err) {
-    rlmr_bytes *key = &index->scratch;
-    rlmr_bytes_clear(key);
-    rlmr_status status = rlmr_bytes_append(key, event->pid.text, event->pid.bytes, err);
-    status = status == RLMR_OK ? rlmr_bytes_append(key, "", 1, err) : status;
-    status = status == RLMR_OK ? rlmr_bytes_append(key, event->tid.text, event->tid.bytes, err) : status;
-    if (status != RLMR_OK) {
-        return status;
+    rlmr_bytes *key = &index->thread_key;
+    rlmr_status status = RLMR_OK;
+    if (!is_last_thread(index, event)) {
+        rlmr_bytes_clear(key);
+        status = rlmr_bytes_append(key, event->pid.text, event->pid.bytes, err);
+        status = status == RLMR_OK ? rlmr_bytes_append(key, "", 1, err) : status;
+        status = status == RLMR_OK ? rlmr_bytes_append(key, event->tid.text, event->tid.bytes, err) : status;
+        rlmr_slice text = {.text = (const char *)key->data, .bytes = key->bytes};
+        status = status == RLMR_OK ? rlmr_symtab_intern(index->threads, text, &index->thread, err) : status;
     }
-    return rlmr_symtab_intern(index->threads, (rlmr_slice){(const char *)key->data, key->bytes}, thread, err);
+    *thread = index->thread;
+    return status;
 }
 
 static rlmr_status add_plain(rlmr_stack_index *index, const rlmr_trace_event *event, const reading *at,

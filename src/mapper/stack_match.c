@@ -49,12 +49,21 @@ static int compare_records(const void *left, const void *right) {
     return COMPARE(a->row, b->row);
 }
 
-static size_t sort_entries(rlmr_bytes *entries, size_t bytes, int (*compare)(const void *, const void *)) {
-    size_t count = entries->bytes / bytes;
-    if (count > 0) {
-        qsort(entries->data, count, bytes, compare);
+/* Traces are mostly in the order of their times. */
+static void sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
+    const char *at = items;
+    size_t sorted = 1;
+    while (sorted < count && compare(at + (sorted - 1) * bytes, at + sorted * bytes) <= 0) {
+        sorted++;
     }
-    return count;
+    if (sorted < count) {
+        qsort(items, count, bytes, compare);
+    }
+}
+
+static size_t sort_entries(rlmr_bytes *entries, size_t bytes, int (*compare)(const void *, const void *)) {
+    sort(entries->data, entries->bytes / bytes, bytes, compare);
+    return entries->bytes / bytes;
 }
 
 /* The state of the sweep. Heads are entry numbers + 1, 0 for an empty stack. */
@@ -289,7 +298,7 @@ rlmr_status rlmr_stack_index_match(rlmr_stack_index *index, rlmr_record *records
                               (unsigned long long)count);
     }
     sort_all(index, &at);
-    qsort(records, count, sizeof *records, compare_records);
+    sort(records, count, sizeof *records, compare_records);
     for (uint64_t i = 0; i < count; i++) {
         push_until(&at, records[i].time_ns);
         records[i].found = find_stack(&at, index->match, &records[i]);
