@@ -185,14 +185,18 @@ static rlmr_status arrange(rlmr_table *table, rlmr_error *err) {
 
 static rlmr_status time_pack(bench *self, double *seconds, rlmr_error *err) {
     const rlmr_part part = {0};
-    rlmr_block_run packed = {0};
+    rlmr_packing *packing = NULL;
     double start = 0;
     rlmr_status status = rlmr_comm_agree(self->comm, arrange(&self->table, err), err);
     if (status == RLMR_OK) {
         start = now();
-        status = rlmr_comm_agree(self->comm, rlmr_pack_table(&self->table, &part, &packed, err), err);
+        status = rlmr_packing_open(&self->table, &part, &packing, err);
+        if (status == RLMR_OK) {
+            rlmr_packing_ahead(packing);
+        }
+        status = rlmr_comm_agree(self->comm, status, err);
     }
-    rlmr_block_run_release(&packed);
+    rlmr_packing_close(packing);
     return status == RLMR_OK ? share(self->comm, now() - start, seconds, self->all, err) : status;
 }
 

@@ -134,25 +134,33 @@ static rlmr_status consume_chunks(void *self, rlmr_source *sources, int count, r
     return status == RLMR_OK ? sink->end(sink->self, err) : status;
 }
 
+/* Collective. Process 0, whose chunks come first, packs and writes one after the other, while all others pack theirs. */
+static rlmr_status pack_and_write(rlmr_comm *comm, rlmr_table *table, const rlmr_part *part, rlmr_sink *sink,
+                                  rlmr_error *err) {
+    rlmr_packing *packing = NULL;
+    rlmr_status status = rlmr_comm_agree(comm, rlmr_packing_open(table, part, &packing, err), err);
+    if (status == RLMR_OK) {
+        if (rlmr_comm_rank(comm) > 0) {
+            rlmr_packing_ahead(packing);
+        }
+        rlmr_source source = rlmr_packing_source(packing);
+        status = rlmr_comm_gather(comm, &source, consume_chunks, sink, err);
+    }
+    rlmr_packing_close(packing);
+    return status;
+}
+
 /* Collective. `numbers` has the rows of this process behind what is known of its texts. */
 static rlmr_status spread_and_write(rlmr_comm *comm, rlmr_table *table, int64_t *numbers, size_t block_bytes,
                                     rlmr_sink *sink, uint64_t *rows, rlmr_error *err) {
     size_t columns = table->schema->columns_count;
-    rlmr_block_run packed = {0};
     rlmr_part part = {0};
     rlmr_status status = rlmr_comm_sum(comm, numbers, columns + 1, err);
     if (status == RLMR_OK) {
         status = rlmr_spread(comm, table, (uint64_t)numbers[columns], numbers,
                              rlmr_block_rows(table->schema, block_bytes), &part, err);
     }
-    if (status == RLMR_OK) {
-        status = rlmr_comm_agree(comm, rlmr_pack_table(table, &part, &packed, err), err);
-    }
-    if (status == RLMR_OK) {
-        rlmr_source source = rlmr_block_run_source(&packed);
-        status = rlmr_comm_gather(comm, &source, consume_chunks, sink, err);
-    }
-    rlmr_block_run_release(&packed);
+    status = status == RLMR_OK ? pack_and_write(comm, table, &part, sink, err) : status;
     *rows = rlmr_comm_rank(comm) == 0 ? part.total : 0;
     return status;
 }

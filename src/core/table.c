@@ -243,10 +243,12 @@ rlmr_status rlmr_table_new_order(const rlmr_table *table, uint32_t **out, rlmr_e
 
 /* The order that a table without one has. */
 static rlmr_status make_order(rlmr_table *table, rlmr_error *err) {
-    rlmr_status status = rlmr_table_new_order(table, &table->order, err);
-    for (uint64_t row = 0; status == RLMR_OK && row < table->rows; row++) {
-        table->order[row] = (uint32_t)row;
+    uint32_t *order = NULL;
+    rlmr_status status = rlmr_table_new_order(table, &order, err);
+    for (uint64_t row = 0; order != NULL && row < table->rows; row++) {
+        order[row] = (uint32_t)row;
     }
+    table->order = order;
     return status;
 }
 

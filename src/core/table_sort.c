@@ -93,17 +93,25 @@ static void read_key(sorter *sort, uint32_t run) {
     }
 }
 
-/* Let the runs below `node` play. Node n has the children 2n and 2n + 1; from `count` on they are the runs. @return the winner */
-static uint32_t play(sorter *sort, uint32_t node,
-                     uint32_t count) { // NOLINT(misc-no-recursion): as deep as the tree
-    if (node >= count) {
-        return node - count;
+/* Before the losers are known, losers[node] is the winner there. Node n has the children 2n and 2n + 1; from `count` on they are the runs. */
+static uint32_t winner_of(const sorter *sort, uint32_t node, uint32_t count) {
+    return node < count ? sort->losers[node] : node - count;
+}
+
+/* Let all runs play. @return the winner */
+static uint32_t play(sorter *sort, uint32_t count) {
+    for (uint32_t node = count - 1; node > 0; node--) {
+        uint32_t left = winner_of(sort, 2 * node, count);
+        uint32_t right = winner_of(sort, 2 * node + 1, count);
+        sort->losers[node] = run_before(sort, right, left) ? right : left;
     }
-    uint32_t left = play(sort, 2 * node, count);
-    uint32_t right = play(sort, 2 * node + 1, count);
-    bool right_wins = run_before(sort, right, left);
-    sort->losers[node] = right_wins ? left : right;
-    return right_wins ? right : left;
+    uint32_t winner = winner_of(sort, 1, count);
+    for (uint32_t node = 1; node < count; node++) {
+        uint32_t left = winner_of(sort, 2 * node, count);
+        uint32_t right = winner_of(sort, 2 * node + 1, count);
+        sort->losers[node] = sort->losers[node] == left ? right : left;
+    }
+    return winner;
 }
 
 /* The run that won before has another row: let it play again, up to the root. Who wins cannot be foreseen, so masks choose, not branches.
@@ -135,8 +143,9 @@ static void merge_runs(sorter *sort, size_t first, uint32_t count) {
         sort->heads[run].end = sort->items + sort->starts[first + run + 1];
         read_key(sort, run);
     }
-    uint32_t winner = play(sort, 1, count);
+    uint32_t winner = play(sort, count);
     while (to < end) {
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the winner is one of the runs above
         *to++ = *sort->heads[winner].at++;
         read_key(sort, winner);
         winner = play_again(sort, winner, count);
@@ -185,11 +194,7 @@ rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err) {
     size_t count = (size_t)table->rows;
     size_t *starts = status == RLMR_OK ? malloc((count / RUN_LEAST + 2) * sizeof *starts) : NULL;
     sorter *sort = malloc(sizeof *sort);
-    if (status == RLMR_OK && (starts == NULL || sort == NULL)) {
-        status =
-            rlmr_error_set(err, RLMR_E_NOMEM, "no memory to sort %zu rows of %s", count, table->schema->name);
-    }
-    if (status == RLMR_OK) {
+    if (spare != NULL && starts != NULL && sort != NULL) {
         *sort = (sorter){.table = table,
                          .count = count,
                          .key_bytes = rlmr_type_bytes(table->schema->columns[table->schema->key[0]].type),
@@ -201,6 +206,9 @@ rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err) {
         spare = sort->spare;
         rlmr_table_set_order(table, moved ? items : NULL, count);
         items = moved ? NULL : items;
+    } else if (status == RLMR_OK) {
+        status =
+            rlmr_error_set(err, RLMR_E_NOMEM, "no memory to sort %zu rows of %s", count, table->schema->name);
     }
     free(items);
     free(spare);

@@ -60,8 +60,8 @@ struct rlmr_stack_index {
     rlmr_symtab *texts;
     rlmr_match_policy match;
     int64_t time_offset_ns;
-    rlmr_symtab *threads;    /* pid NUL tid */
-    rlmr_bytes thread_key;   /* of the last one */
+    rlmr_symtab *threads;  /* pid NUL tid */
+    rlmr_bytes thread_key; /* of the last one */
     uint32_t thread;
     rlmr_symtab *pairs;      /* pair_key as bytes */
     rlmr_symtab *raw_stacks; /* call stacks as they are given, most of them JSON text with escapes */

@@ -390,7 +390,8 @@ static void fuzz_index(fuzz_bytes input) {
     rlmr_symtab *texts;
     rlmr_stack_index *index;
     rlmr_record records[] = {{.time_ns = 1}, {.time_ns = INT64_MAX}, {.time_ns = 1000}};
-    FUZZ_REQUIRE(rlmr_symtab_open(&names, NULL) == RLMR_OK && rlmr_symtab_open(&texts, NULL) == RLMR_OK);
+    FUZZ_REQUIRE(rlmr_symtab_open(&names, NULL) == RLMR_OK);
+    FUZZ_REQUIRE(rlmr_symtab_open(&texts, NULL) == RLMR_OK);
     FUZZ_REQUIRE(rlmr_symtab_intern(names, RLMR_SLICE("add"), &records[0].name, NULL) == RLMR_OK);
     FUZZ_REQUIRE(rlmr_symtab_intern(names, RLMR_SLICE("mul"), &records[1].name, NULL) == RLMR_OK);
     records[2].name = records[0].name;
