@@ -278,7 +278,7 @@ void rlmr_table_set_order(rlmr_table *table, uint32_t *order, uint64_t rows) {
 }
 
 /* Values at places, which lie in many runs: more of them than the processor foresees by itself. Where each lies is all that differs
- * between the types. */
+ * between the types. In a block on its way they lie at any address. */
 enum { FORESEEN = 64 };
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type in a declaration has none
@@ -286,11 +286,11 @@ enum { FORESEEN = 64 };
     static type *at_##type(const rlmr_table *table, uint32_t place, size_t column) {                         \
         return (type *)table->blocks[place / RLMR_BLOCK_ROWS]->columns[column] + place % RLMR_BLOCK_ROWS;    \
     }                                                                                                        \
-    static void gather_##type(type to[], const rlmr_table *table, const uint32_t *places, size_t count,      \
+    static void gather_##type(char *to, const rlmr_table *table, const uint32_t *places, size_t count,       \
                               size_t column) {                                                               \
         for (size_t i = 0; i < count; i++) {                                                                 \
             __builtin_prefetch(at_##type(table, places[i + FORESEEN < count ? i + FORESEEN : i], column));   \
-            to[i] = *at_##type(table, places[i], column);                                                    \
+            memcpy(to + i * sizeof(type), at_##type(table, places[i], column), sizeof(type));                \
         }                                                                                                    \
     }                                                                                                        \
     static void scatter_##type(const rlmr_table *table, const uint32_t *places, size_t count, size_t column, \
@@ -357,7 +357,7 @@ rlmr_status rlmr_table_take(rlmr_table *table, rlmr_row_places *places, const rl
     uint32_t count;
     rlmr_status status = count_rows(table->schema, block->data, block->bytes, RLMR_BLOCK_ROWS, &count, err);
     status = status == RLMR_OK ? rlmr_bytes_reserve(&places->taken, count * sizeof(uint32_t), err) : status;
-    if (status != RLMR_OK) {
+    if (status != RLMR_OK || count == 0) {
         return status;
     }
     uint32_t *to = (uint32_t *)(void *)(places->taken.data + places->taken.bytes);

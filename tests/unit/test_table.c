@@ -243,6 +243,10 @@ static void test_rows_are_put_behind_all_others(void) {
         CU_ASSERT_EQUAL(rlmr_table_append(&last, &rows[2], NULL), RLMR_OK);
         CU_ASSERT_EQUAL(rlmr_table_sort(&table, NULL), RLMR_OK);
         CU_ASSERT_EQUAL(table.order != NULL, sorted == 1);
+        CU_ASSERT_EQUAL(rlmr_table_encode(&last, 0, 0, &block, NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(rlmr_table_take(&table, &places, &block, NULL), RLMR_OK);
+        CU_ASSERT_EQUAL(places.taken.bytes, 0);
+        rlmr_bytes_clear(&block);
         CU_ASSERT_EQUAL(rlmr_table_encode(&last, 0, 1, &block, NULL), RLMR_OK);
         CU_ASSERT_EQUAL(rlmr_table_take(&table, &places, &block, NULL), RLMR_OK);
         CU_ASSERT_EQUAL(rlmr_table_extend_order(&table, &places.taken, NULL), RLMR_OK);
