@@ -24,8 +24,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 SUPPORT = os.path.join(ROOT, "tests", "support")
 PYTHON = "/usr/bin/python3"
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+
+
+def mpirun(processes):
+    """Each process on its own core, as mpirun does by itself, as long as there are enough."""
+    enough = processes <= os.cpu_count()
+    return ["mpirun", "-q", *(["--bind-to", "core"] if enough else ["--oversubscribe"]), "-np", str(processes)]
 
 
 class Bench:
@@ -84,7 +89,7 @@ class Bench:
     def command(self, processes, job, *more):
         """The program on a job."""
         run = self.timed([self.program, job, "-o", os.path.join(self.work, "out.h5"), "--force", "--quiet", *more])
-        return run if processes == 1 else ["mpirun", "-q", "-np", str(processes), *run]
+        return run if processes == 1 else [*mpirun(processes), *run]
 
     def medians(self, commands, runs=None):
         """For each command (median seconds, most memory); in rounds, so that a drift of the machine meets all alike."""
@@ -180,13 +185,15 @@ def write_rate(bench):
 
 
 def reduce(bench):
-    """Mapped rows to the closed file, against packing the columns alone; the benchmark itself says what it has measured."""
-    command = ["mpirun", "-q", "-np", "2", os.path.join(bench.build, "bench_reduce"), os.path.join(bench.work, "rows.h5"),
+    """Mapped rows to the closed file, against packing the columns alone, the best of each; the benchmark itself says what it has measured."""
+    command = [*mpirun(2), os.path.join(bench.build, "bench_reduce"), os.path.join(bench.work, "rows.h5"),
                str(int(20e6 * bench.scale))]
-    said = json.loads(subprocess.run(command, check=True, env=ENVIRONMENT, capture_output=True, text=True).stdout)
-    first, other = said["peak_mb"]
-    return [row("20 million rows to the closed file, 2 processes, against packing their columns alone", said["reduce_s"] / said["pack_s"],
-                1.6, 1.3, least=False, reduce_s=said["reduce_s"], pack_s=said["pack_s"],
+    runs = [json.loads(subprocess.run(command, check=True, env=ENVIRONMENT, capture_output=True, text=True).stdout)
+            for _ in range(bench.runs)]
+    reduce_s, pack_s = (min(said[key] for said in runs) for key in ("reduce_s", "pack_s"))
+    first, other = runs[0]["peak_mb"]
+    return [row("20 million rows to the closed file, 2 processes, against packing their columns alone", reduce_s / pack_s,
+                1.6, 1.3, least=False, reduce_s=reduce_s, pack_s=pack_s,
                 file_mb=os.path.getsize(os.path.join(bench.work, "rows.h5")) / 1e6, write_mb_s=write_rate(bench)),
             row("peak memory of process 0 against the other", first / other, 1.2, least=False, mb=float(first), other_mb=float(other))]
 

@@ -188,8 +188,8 @@ void rlmr_table_copy(const rlmr_table *table, uint64_t first, size_t count, size
 RLMR_MUST_CHECK rlmr_status rlmr_table_encode(const rlmr_table *table, uint64_t first, size_t count,
                                               rlmr_bytes *out, rlmr_error *err);
 
-/** Once, before there is any table: have malloc keep all memory that is freed for what comes next, orders of many MB included. If pages
- *  went back to the kernel, to be cleared and mapped again, that would take longer than sorting. */
+/** Once, before there is any table: have malloc keep what is freed for what comes next. If its pages went back to the kernel, to be cleared
+ *  and mapped again, that would take longer than sorting. */
 void rlmr_tables_keep_memory(void);
 
 /** Bytes that one row of `schema` takes on the wire. */

@@ -140,7 +140,8 @@ rlmr_status rlmr_rows_decode(rlmr_rows *rows, const uint8_t *data, size_t bytes,
 }
 
 void rlmr_tables_keep_memory(void) {
-    (void)mallopt(M_MMAP_MAX, 0);
+    enum { MMAP_BYTES = 32 << 20 }; /* the most that glibc takes: what is larger grows by mremap() */
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 

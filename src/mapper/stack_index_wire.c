@@ -8,6 +8,8 @@
 /* On the wire: the range of times; the texts of names, threads and raw stacks, and the pairs, each in order of their ids from 1 on;
  * then the entries of each kind as they are, with the ids of the sender. */
 
+#define ROOM_FOR_TEXTS ((size_t)64 * 1024)
+
 static rlmr_status put_texts(const rlmr_symtab *texts, rlmr_bytes *out, rlmr_error *err) {
     uint32_t count = rlmr_symtab_count(texts);
     rlmr_status status = rlmr_bytes_append_u32(out, count, err);
@@ -25,7 +27,12 @@ static rlmr_status put_entries(const rlmr_bytes *entries, rlmr_bytes *out, rlmr_
 rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index, rlmr_bytes *out, rlmr_error *err) {
     const rlmr_symtab *texts[] = {index->names, index->threads, index->raw_stacks, index->pairs};
     const rlmr_bytes *entries[] = {&index->stacks, &index->plains, &index->backwards, &index->forwards};
-    rlmr_status status = rlmr_bytes_append_u32(out, index->any, err);
+    size_t bytes = ROOM_FOR_TEXTS; /* entries are most of it: no copies while it grows */
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        bytes += entries[i]->bytes;
+    }
+    rlmr_status status = rlmr_bytes_reserve(out, bytes, err);
+    status = status == RLMR_OK ? rlmr_bytes_append_u32(out, index->any, err) : status;
     status = status == RLMR_OK ? rlmr_bytes_append_i64(out, index->least_ns, err) : status;
     status = status == RLMR_OK ? rlmr_bytes_append_i64(out, index->greatest_ns, err) : status;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == RLMR_OK; i++) {
