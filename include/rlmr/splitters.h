@@ -24,7 +24,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_splitters_choose(const rlmr_schema *schema, rlm
                                                   rlmr_bytes *out, rlmr_error *err);
 
 /** Give the table an order by the process that gets each row: first the rows of process `first`, then those of the ones behind it in turn, and
- *  after the last those of process 0. The ones in place i are bounds[i] .. bounds[i + 1] - 1.
+ *  after the last those of process 0. The rows of the i-th of these are bounds[i] .. bounds[i + 1] - 1.
  *
  *  @param splitters  what rlmr_splitters_choose() has made; empty for one owner
  *  @param bounds     out: processes + 1  @return OK, E_PARSE, E_NOMEM, E_RANGE (2^32 rows) */

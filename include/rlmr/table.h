@@ -175,7 +175,7 @@ void *rlmr_table_value(const rlmr_table *table, uint64_t row, size_t column);
 /** Replace each id of a text column by map[id]; `map` has an entry for every id that occurs. */
 void rlmr_table_translate(rlmr_table *table, size_t column, const uint32_t *map);
 
-/** Give the rows the order of the schema's key, those of equal keys as they were appended, in O(n log n). Values stay at their place: whoever
+/** Give the rows the order of the schema's key, those of equal keys as they were before, in O(n log n). Values stay at their place: whoever
  *  reads rows one after the other gathers them. Takes 9 bytes a row meanwhile, and 4 bytes of order if the rows were in another one.
  *  @return OK, E_NOMEM, E_RANGE (2^32 rows) */
 RLMR_MUST_CHECK rlmr_status rlmr_table_sort(rlmr_table *table, rlmr_error *err);

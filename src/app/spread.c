@@ -4,7 +4,6 @@
 #include "rlmr/splitters.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     rlmr_comm *comm;
@@ -12,9 +11,8 @@ typedef struct {
     int processes;
     rlmr_table *table;
     size_t block_rows;
-    uint64_t *
-        bounds; /* processes + 1: where the rows of each begin, this process first, then those behind it in turn */
-    uint64_t sent;          /* the first row that has not been sent */
+    uint64_t *bounds; /* processes + 1: where the rows of this process begin, of the one behind it, ... */
+    uint64_t sent;    /* the first row that has not been sent */
     rlmr_row_places places; /* of the rows of this process */
     int64_t *counts;        /* by process: rows that it owns */
     rlmr_bytes *heads;      /* by process: rows for it whose chunk it owns, */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LARGE_PAGE_BYTES ((size_t)2 << 20)
-#define SMALL_PAGE_BYTES ((uintptr_t)4096)
 
 rlmr_slice rlmr_slice_of(const char *text) {
     return (rlmr_slice){.text = text, .bytes = strlen(text)};
@@ -35,10 +35,10 @@ void rlmr_bytes_clear(rlmr_bytes *buffer) {
 }
 
 void rlmr_prefer_large_pages(void *memory, size_t bytes) {
-    if (bytes >= 2 * LARGE_PAGE_BYTES) {
-        uintptr_t first = (uintptr_t)memory / SMALL_PAGE_BYTES * SMALL_PAGE_BYTES;
-        uintptr_t end = (uintptr_t)memory + bytes;
-        (void)madvise((char *)memory - ((uintptr_t)memory - first), end - first, MADV_HUGEPAGE);
+    long page_bytes = sysconf(_SC_PAGESIZE); /* 64 KB on some ARM hosts */
+    if (bytes >= 2 * LARGE_PAGE_BYTES && page_bytes > 0) {
+        size_t before = (size_t)((uintptr_t)memory % (uintptr_t)page_bytes);
+        (void)madvise((char *)memory - before, before + bytes, MADV_HUGEPAGE);
     }
 }
 

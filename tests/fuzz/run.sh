@@ -34,7 +34,7 @@ for target; do
     timeout $((seconds + 60)) build/fuzz/tests/fuzz/fuzz_"$target" "${options[@]}" "$kept" "tests/fuzz/corpus/$target" \
         >"$log" 2>&1 || code=$?
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-    edges=$(grep -oE 'cov: [0-9]+' "$log" | tail -n1) || true # none if the first input fails
+    edges=$(sed -nE 's/.*(cov: [0-9]+).*/\1/p' "$log" | tail -n1) # none if the first input fails
     echo "$target: ${runs:-no} executions, ${edges:-no coverage}"
     if ((code != 0)); then
         grep -E 'does not hold|SUMMARY|ERROR|Test unit written' "$log" || tail -n3 "$log"
