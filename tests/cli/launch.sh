@@ -35,6 +35,8 @@ SLURM_NTASKS=2 SLURM_NPROCS=2 run_expecting 0 1 -o ntasks.h5 job
 check "SLURM_NTASKS alone, as in a batch script, is not refused" cmp one.h5 ntasks.h5
 SLURM_STEP_NUM_TASKS=2 run_expecting 0 2 -o mpirun.h5 job
 check "two tasks under mpirun are not refused" cmp one.h5 mpirun.h5
+OMPI_MCA_pml=nowhere run 2 -o chosen.h5 job
+check "a transport that the user has chosen stays, even one that does not exist" test "$exit_code" -ne 0 -a ! -e chosen.h5
 # Whether MPI itself accepts a variable that no launcher stands behind is not ours.
 for variable in OMPI_COMM_WORLD_SIZE=2 PMIX_RANK=0 PMI_RANK=0; do
     export "${variable?}" SLURM_STEP_NUM_TASKS=2

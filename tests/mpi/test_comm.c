@@ -24,6 +24,7 @@ static struct {
     int probes;
     int reports;
     bool fail_allreduce;
+    char transport[16]; /* chosen before MPI began */
 } mpi = {.all = MPI_COMM_NULL};
 
 static void note_message(int count, MPI_Datatype type) {
@@ -31,6 +32,12 @@ static void note_message(int count, MPI_Datatype type) {
     (void)PMPI_Type_size(type, &size);
     size_t bytes = (size_t)count * (size_t)size;
     mpi.longest_bytes = bytes > mpi.longest_bytes ? bytes : mpi.longest_bytes;
+}
+
+int MPI_Init(int *argc, char ***argv) {
+    const char *chosen = getenv("OMPI_MCA_pml");
+    (void)snprintf(mpi.transport, sizeof mpi.transport, "%s", chosen == NULL ? "" : chosen);
+    return PMPI_Init(argc, argv);
 }
 
 int MPI_Comm_dup(MPI_Comm from, MPI_Comm *to) {
@@ -180,6 +187,11 @@ static void test_refused_starts(void) {
 }
 
 /* Agree */
+
+static void test_transport_on_one_host(void) {
+    const char *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE"); /* no one else says it */
+    CU_ASSERT_STRING_EQUAL(mpi.transport, here == NULL ? "" : "ob1");
+}
 
 static void test_agreement_of_all(void) {
     rlmr_error err;
@@ -943,6 +955,7 @@ static void test_reports_do_not_pile_up(void) {
 
 CU_TestInfo rlmr_tests_comm[] = {
     {"a second start and message bytes out of range are refused", test_refused_starts},
+    {"on one host no network is asked", test_transport_on_one_host},
     {"agreement that all is well takes one small message", test_agreement_of_all},
     {"all agree on the record of the lowest process that failed by itself", test_agreement_on_a_failure},
     {"an empty record gets the fixed text", test_an_empty_record},
