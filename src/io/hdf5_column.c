@@ -222,6 +222,16 @@ static void release_batch(rlmr_hdf5_column *column) {
     }
 }
 
+static rlmr_status close_categories(rlmr_hdf5_column *column, rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    if (column->categories >= 0 && H5Dclose(column->categories) < 0) {
+        status = rlmr_hdf5_failed(err, "categories cannot be closed");
+    }
+    column->categories = H5I_INVALID_HID;
+    return status;
+}
+
+/* Closed at once: HDF5 holds a whole chunk of each dataset that is open, however few texts there are. */
 rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, const rlmr_hdf5_types *types,
                                       rlmr_error *err) {
     if (column->batch == NULL) {
@@ -232,7 +242,7 @@ rlmr_status rlmr_hdf5_column_complete(rlmr_hdf5_column *column, const rlmr_hdf5_
         status = write_batch(column, types, err);
     }
     release_batch(column);
-    return status;
+    return status == RLMR_OK ? close_categories(column, err) : status;
 }
 
 static rlmr_status check_chunk(const rlmr_hdf5_column *column, const rlmr_chunk *chunk, rlmr_error *err) {
@@ -270,9 +280,8 @@ rlmr_status rlmr_hdf5_column_close(rlmr_hdf5_column *column, rlmr_error *err) {
     if (column->values >= 0 && H5Dclose(column->values) < 0) {
         status = rlmr_hdf5_failed(err, "cannot be closed");
     }
-    if (column->categories >= 0 && H5Dclose(column->categories) < 0) {
-        status = rlmr_hdf5_failed(err, "categories cannot be closed");
-    }
+    rlmr_status closed = close_categories(column, status == RLMR_OK ? err : NULL);
+    status = status == RLMR_OK ? closed : status;
     rlmr_hdf5_drop(column->group, H5Gclose);
     release_batch(column);
     *column = rlmr_hdf5_column_none();
