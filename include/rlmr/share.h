@@ -37,9 +37,9 @@ typedef enum { RLMR_SHARE_RECORDS, RLMR_SHARE_EVENTS, RLMR_SHARE_STACKS, RLMR_SH
 /** @return OK, also if something is wrong with the files; E_NOMEM, E_RANGE, or what the meter returned */
 RLMR_MUST_CHECK rlmr_status rlmr_share_work(rlmr_share *share, rlmr_share_step step, rlmr_error *err);
 
-/** Append what the others must know of the step. @return OK or E_NOMEM */
-RLMR_MUST_CHECK rlmr_status rlmr_share_tell(const rlmr_share *share, rlmr_share_step step, rlmr_bytes *out,
-                                            rlmr_error *err);
+/** Append what another part must know of the step. @param to its index  @return OK or E_NOMEM */
+RLMR_MUST_CHECK rlmr_status rlmr_share_tell(const rlmr_share *share, rlmr_share_step step, int to,
+                                            rlmr_bytes *out, rlmr_error *err);
 
 /** @param from index of another part  @param told borrowed for the call  @return OK, E_NOMEM, E_RANGE, E_PARSE */
 RLMR_MUST_CHECK rlmr_status rlmr_share_hear(rlmr_share *share, rlmr_share_step step, int from,

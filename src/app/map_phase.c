@@ -101,16 +101,16 @@ static rlmr_status wait_for_all(mapping *self, rlmr_status status, rlmr_error *e
     return rlmr_comm_watch_end(phase->comm, status, phase->bytes_done, tick, phase, err);
 }
 
-/* A message names the capture and the piece it comes from; then comes what is told, as a slice. */
-static rlmr_status make_message(const mapping *self, size_t at, rlmr_share_step step, rlmr_bytes *message,
-                                rlmr_error *err) {
+/* A message names the capture and the piece it comes from; then comes what is told to piece `to`, as a slice. */
+static rlmr_status put_message(const mapping *self, size_t at, rlmr_share_step step, int to,
+                               rlmr_bytes *message, rlmr_error *err) {
     int64_t bytes = 0; /* filled in once it is known: what is told may be large, and is not copied for this */
     rlmr_status status = rlmr_bytes_append_i64(message, self->phase->mine->captures[at].number, err);
     status =
         status == RLMR_OK ? rlmr_bytes_append_i64(message, self->phase->mine->pieces[at].index, err) : status;
     status = status == RLMR_OK ? rlmr_bytes_append_i64(message, bytes, err) : status;
     size_t head = message->bytes;
-    status = status == RLMR_OK ? rlmr_share_tell(self->shares[at], step, message, err) : status;
+    status = status == RLMR_OK ? rlmr_share_tell(self->shares[at], step, to, message, err) : status;
     if (status == RLMR_OK) {
         bytes = (int64_t)(message->bytes - head);
         memcpy(message->data + head - sizeof bytes, &bytes, sizeof bytes);
@@ -118,24 +118,16 @@ static rlmr_status make_message(const mapping *self, size_t at, rlmr_share_step 
     return status;
 }
 
-/* The same message to all others that share the capture. */
+/* To all others that share the capture. */
 static rlmr_status tell(const mapping *self, size_t at, rlmr_share_step step, rlmr_bytes *parts,
                         rlmr_error *err) {
     const rlmr_piece *piece = &self->phase->mine->pieces[at];
-    rlmr_bytes message = {0};
-    int last = piece->index == piece->count - 1 ? piece->count - 2 : piece->count - 1;
-    rlmr_status status = make_message(self, at, step, &message, err);
-    for (int i = 0; i < piece->count && status == RLMR_OK; i++) {
-        rlmr_bytes *part = &parts[piece->first_process + i];
-        if (i == last && part->bytes == 0) {
-            rlmr_bytes_release(part);
-            *part = message;
-            message = (rlmr_bytes){0};
-        } else if (i != piece->index) {
-            status = rlmr_bytes_append(part, message.data, message.bytes, err);
+    rlmr_status status = RLMR_OK;
+    for (int to = 0; to < piece->count && status == RLMR_OK; to++) {
+        if (to != piece->index) {
+            status = put_message(self, at, step, to, &parts[piece->first_process + to], err);
         }
     }
-    rlmr_bytes_release(&message);
     return status;
 }
 

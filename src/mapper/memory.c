@@ -1,7 +1,6 @@
 #include "memory.h"
 
 #include "columns.h"
-#include "stack_index.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -330,15 +329,13 @@ rlmr_status rlmr_memory_encode_records(const rlmr_memory *memory, rlmr_bytes *ou
     return status;
 }
 
-rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_slice told, bool *wanted, rlmr_error *err) {
+rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_slice told, rlmr_time_window *window,
+                                     rlmr_error *err) {
     rlmr_reader in = {.data = (const uint8_t *)told.text, .bytes = told.bytes};
-    int64_t first_ns = 0;
-    int64_t last_ns = 0;
-    rlmr_status status = rlmr_reader_i64(&in, &first_ns, err);
-    status = status == RLMR_OK ? rlmr_reader_i64(&in, &last_ns, err) : status;
-    if (status == RLMR_OK && first_ns <= last_ns) { /* there are records */
-        widen_times(memory, first_ns, last_ns);
-        *wanted = true;
+    rlmr_status status = rlmr_reader_i64(&in, &window->first_ns, err);
+    status = status == RLMR_OK ? rlmr_reader_i64(&in, &window->last_ns, err) : status;
+    if (status == RLMR_OK) {
+        widen_times(memory, window->first_ns, window->last_ns);
     }
     while (status == RLMR_OK && in.at < in.bytes) {
         rlmr_slice name;
@@ -349,8 +346,9 @@ rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_slice told, bool 
     return status;
 }
 
-rlmr_status rlmr_memory_encode_events(const rlmr_memory *memory, rlmr_bytes *out, rlmr_error *err) {
-    return rlmr_stack_index_encode(memory->index, out, err);
+rlmr_status rlmr_memory_encode_events(const rlmr_memory *memory, const rlmr_time_window *window,
+                                      rlmr_bytes *out, rlmr_error *err) {
+    return rlmr_stack_index_encode(memory->index, window, out, err);
 }
 
 rlmr_status rlmr_memory_take_events(rlmr_memory *memory, rlmr_slice told, rlmr_error *err) {

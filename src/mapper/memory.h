@@ -4,6 +4,7 @@
 
 #include "damage.h"
 #include "rlmr/csv_reader.h"
+#include "stack_index.h"
 #include "rlmr/trace_reader.h"
 
 typedef struct rlmr_memory rlmr_memory;
@@ -38,14 +39,15 @@ RLMR_MUST_CHECK rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_file_da
                                                rlmr_error *err);
 
 /** For a capture that several processes read. Each appends to `out` what the others must take: after the rows, the names and the
- *  times of the records; after the events, the index of call stacks.
- *  @param wanted out: set if a record of the other process looks for a stack, else untouched
+ *  times of the records; after the events, call stacks that may belong to the other's records.
+ *  @param window that of the other's records which look for a stack
  *  @return OK, E_NOMEM, E_PARSE; of take_events() E_RANGE and E_LIMIT (STACKS) too */
 RLMR_MUST_CHECK rlmr_status rlmr_memory_encode_records(const rlmr_memory *memory, rlmr_bytes *out,
                                                        rlmr_error *err);
-RLMR_MUST_CHECK rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_slice told, bool *wanted,
-                                                     rlmr_error *err);
-RLMR_MUST_CHECK rlmr_status rlmr_memory_encode_events(const rlmr_memory *memory, rlmr_bytes *out,
+RLMR_MUST_CHECK rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_slice told,
+                                                     rlmr_time_window *window, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_memory_encode_events(const rlmr_memory *memory,
+                                                      const rlmr_time_window *window, rlmr_bytes *out,
                                                       rlmr_error *err);
 RLMR_MUST_CHECK rlmr_status rlmr_memory_take_events(rlmr_memory *memory, rlmr_slice told, rlmr_error *err);
 

@@ -25,9 +25,10 @@ struct rlmr_share {
     rlmr_meter counting; /* seen.bytes_read, on the way to the caller's */
     const rlmr_meter *meter;
     rlmr_memory *memory;
-    bool sound;          /* nothing is wrong, as far as is known */
-    bool wants_trace;    /* a record of some part looks for a stack */
-    int64_t rows_before; /* of the file of records, in earlier parts */
+    rlmr_time_window *windows; /* of the records of each part; ours stays empty */
+    bool sound;                /* nothing is wrong, as far as is known */
+    bool wants_trace;          /* a record of some part looks for a stack */
+    int64_t rows_before;       /* of the file of records, in earlier parts */
     counts own;
     counts all;
 };
@@ -77,7 +78,11 @@ rlmr_status rlmr_share_open(const rlmr_capture *capture, const rlmr_piece *piece
     share->meter = meter;
     share->counting = (rlmr_meter){.advance = count_bytes, .self = share};
     share->sound = true;
-    rlmr_status status = rlmr_memory_open(&share->seen, options, &share->partial, &share->memory, err);
+    share->windows = calloc((size_t)piece->count, sizeof *share->windows);
+    rlmr_status status =
+        share->windows == NULL ? rlmr_error_set(err, RLMR_E_NOMEM, "no memory to map a capture") : RLMR_OK;
+    status = status == RLMR_OK ? rlmr_memory_open(&share->seen, options, &share->partial, &share->memory, err)
+                               : status;
     if (status != RLMR_OK) {
         rlmr_share_close(share);
         *out = NULL;
@@ -89,6 +94,7 @@ void rlmr_share_close(rlmr_share *share) {
     if (share != NULL) {
         rlmr_memory_close(share->memory);
         rlmr_table_release(&share->partial.tables[RLMR_TABLE_memory_events]);
+        free(share->windows);
         free(share->seen.message);
         free(share);
     }
@@ -200,13 +206,14 @@ static rlmr_status put_counts(const rlmr_share *share, rlmr_bytes *out, rlmr_err
     return status == RLMR_OK ? rlmr_bytes_append(out, &share->own, sizeof share->own, err) : status;
 }
 
-rlmr_status rlmr_share_tell(const rlmr_share *share, rlmr_share_step step, rlmr_bytes *out, rlmr_error *err) {
+rlmr_status rlmr_share_tell(const rlmr_share *share, rlmr_share_step step, int to, rlmr_bytes *out,
+                            rlmr_error *err) {
     rlmr_status status = put_counts(share, out, err);
     if (status == RLMR_OK && share->sound && step == RLMR_SHARE_RECORDS) {
         status = rlmr_memory_encode_records(share->memory, out, err);
     }
     if (status == RLMR_OK && share->sound && step == RLMR_SHARE_EVENTS) {
-        status = rlmr_memory_encode_events(share->memory, out, err);
+        status = rlmr_memory_encode_events(share->memory, &share->windows[to], out, err);
     }
     return status;
 }
@@ -235,10 +242,21 @@ static rlmr_status take_counts(rlmr_share *share, rlmr_share_step step, int from
     return RLMR_OK;
 }
 
+static rlmr_status hear_records(rlmr_share *share, int from, rlmr_slice told, rlmr_error *err) {
+    rlmr_time_window *window = &share->windows[from];
+    rlmr_status status = rlmr_memory_take_records(share->memory, told, window, err);
+    share->wants_trace = share->wants_trace || window->first_ns <= window->last_ns;
+    return status;
+}
+
 rlmr_status rlmr_share_hear(rlmr_share *share, rlmr_share_step step, int from, rlmr_slice told,
                             rlmr_error *err) {
     rlmr_reader in = {.data = (const uint8_t *)told.text, .bytes = told.bytes};
     bool sound = false;
+    if (from < 0 || from >= share->piece.count || from == share->piece.index) {
+        return rlmr_error_set(err, RLMR_E_PARSE, "another process tells of part %d of a capture in %d parts",
+                              from, share->piece.count);
+    }
     rlmr_status status = take_counts(share, step, from, &in, &sound, err);
     share->sound = share->sound && sound;
     if (status != RLMR_OK || !share->sound || step == RLMR_SHARE_STACKS) {
@@ -246,7 +264,7 @@ rlmr_status rlmr_share_hear(rlmr_share *share, rlmr_share_step step, int from, r
     }
     rlmr_slice rest = {.text = told.text + in.at, .bytes = told.bytes - in.at};
     if (step == RLMR_SHARE_RECORDS) {
-        return rlmr_memory_take_records(share->memory, rest, &share->wants_trace, err);
+        return hear_records(share, from, rest, err);
     }
     rlmr_error trouble;
     rlmr_error_clear(&trouble);

@@ -200,6 +200,7 @@ static rlmr_status intern_stack(rlmr_stack_index *index, const rlmr_trace_event 
     uint32_t id = 0;
     rlmr_status status = rlmr_symtab_intern(index->raw_stacks, event->call_stack, &id, err);
     *stack = 2 * id + event->call_stack_escaped;
+    index->stacks_of_all = rlmr_symtab_count(index->raw_stacks) - 1;
     if (status == RLMR_OK && id > RLMR_LIMIT_STACKS) {
         return rlmr_stack_index_too_many(err);
     }

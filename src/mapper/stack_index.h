@@ -53,8 +53,16 @@ RLMR_MUST_CHECK rlmr_status rlmr_stack_index_add(rlmr_stack_index *index, const 
 /** [least ts, greatest ts + dur] of all cpu_op events so far. @return false if there was none */
 bool rlmr_stack_index_range(const rlmr_stack_index *index, int64_t *least_ns, int64_t *greatest_ns);
 
-/** Append to `out` all that the index holds, for a process that reads another part of the same trace. @return OK or E_NOMEM */
-RLMR_MUST_CHECK rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index, rlmr_bytes *out,
+/** The first and the last time of some records; first > last if there are none. */
+typedef struct {
+    int64_t first_ns;
+    int64_t last_ns;
+} rlmr_time_window;
+
+/** Append to `out` what may matter to records of that window, for a process that reads another part of the same trace.
+ *  @return OK or E_NOMEM */
+RLMR_MUST_CHECK rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index,
+                                                    const rlmr_time_window *window, rlmr_bytes *out,
                                                     rlmr_error *err);
 
 /** Add what another process has encoded; its names are among the names here. What is then found does not depend on which

@@ -70,6 +70,7 @@ struct rlmr_stack_index {
     rlmr_bytes plains;
     rlmr_bytes backwards;
     rlmr_bytes forwards;
+    uint64_t stacks_of_all; /* distinct ones, those of each process that shares the trace counted apart */
     int64_t least_ns;
     int64_t greatest_ns;
     bool any;

@@ -5,78 +5,284 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On the wire: the range of times; the texts of names, threads and raw stacks, and the pairs, each in order of their ids from 1 on;
- * then the entries of each kind as they are, with the ids of the sender. */
+/* On the wire: the range of times and the number of distinct stacks of the sender; the texts of names, threads and raw stacks, and the
+ * pairs, each in order of their ids on the wire, from 1 on; then the entries of each kind, with these ids. */
 
-#define ROOM_FOR_TEXTS ((size_t)64 * 1024)
-
-static rlmr_status put_texts(const rlmr_symtab *texts, rlmr_bytes *out, rlmr_error *err) {
-    uint32_t count = rlmr_symtab_count(texts);
-    rlmr_status status = rlmr_bytes_append_u32(out, count, err);
-    for (uint32_t id = 1; id < count && status == RLMR_OK; id++) {
-        status = rlmr_bytes_append_slice(out, rlmr_symtab_text(texts, id), err);
-    }
-    return status;
-}
-
-static rlmr_status put_entries(const rlmr_bytes *entries, rlmr_bytes *out, rlmr_error *err) {
-    rlmr_slice bytes = {.text = (const char *)entries->data, .bytes = entries->bytes};
-    return rlmr_bytes_append_slice(out, bytes, err);
-}
-
-rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index, rlmr_bytes *out, rlmr_error *err) {
-    const rlmr_symtab *texts[] = {index->names, index->threads, index->raw_stacks, index->pairs};
-    const rlmr_bytes *entries[] = {&index->stacks, &index->plains, &index->backwards, &index->forwards};
-    size_t bytes = ROOM_FOR_TEXTS; /* entries are most of it: no copies while it grows */
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
-        bytes += entries[i]->bytes;
-    }
-    rlmr_status status = rlmr_bytes_reserve(out, bytes, err);
-    status = status == RLMR_OK ? rlmr_bytes_append_u32(out, index->any, err) : status;
-    status = status == RLMR_OK ? rlmr_bytes_append_i64(out, index->least_ns, err) : status;
-    status = status == RLMR_OK ? rlmr_bytes_append_i64(out, index->greatest_ns, err) : status;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == RLMR_OK; i++) {
-        status = put_texts(texts[i], out, err);
-    }
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0] && status == RLMR_OK; i++) {
-        status = put_entries(entries[i], out, err);
-    }
-    return status;
-}
-
-/* Ids of the sender, by which ours are found. */
+/* Ids of the one side by those of the other. On the way out ids are given as they are met. */
 typedef struct {
     uint32_t *ids;
-    uint32_t count;
+    uint32_t count; /* of the side that is translated */
+    bool giving;
+    uint32_t given;   /* so far: 1 .. given */
+    uint32_t *givers; /* by id given, what it was */
 } id_map;
 
 typedef struct {
     id_map names, threads, stacks, pairs;
 } id_maps;
 
+static void release_map(id_map *map) {
+    free(map->ids);
+    free(map->givers);
+    *map = (id_map){0};
+}
+
+static void release_maps(id_maps *maps) {
+    release_map(&maps->names);
+    release_map(&maps->threads);
+    release_map(&maps->stacks);
+    release_map(&maps->pairs);
+}
+
 static rlmr_status malformed(rlmr_error *err) {
     return rlmr_error_set(err, RLMR_E_PARSE, "an index of call stacks from another process is malformed");
 }
 
-static rlmr_status map_id(const id_map *map, uint32_t *id, rlmr_error *err) {
+static rlmr_status reserve_map(id_map *map, uint32_t count, bool giving, rlmr_error *err) {
+    *map = (id_map){.count = count, .giving = giving};
+    map->ids = calloc((size_t)count + 1, sizeof *map->ids);
+    map->givers = giving ? calloc((size_t)count + 1, sizeof *map->givers) : NULL;
+    if (map->ids == NULL || (giving && map->givers == NULL)) {
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the call stacks of a shared capture");
+    }
+    return RLMR_OK;
+}
+
+/* 0, the empty text, is the same everywhere. */
+static rlmr_status map_id(id_map *map, uint32_t *id, rlmr_error *err) {
     if (*id >= map->count) {
         return malformed(err);
+    }
+    if (map->giving && *id != 0 && map->ids[*id] == 0) {
+        map->ids[*id] = ++map->given;
+        map->givers[map->given] = *id;
     }
     *id = map->ids[*id];
     return RLMR_OK;
 }
 
-static rlmr_status open_map(rlmr_reader *in, id_map *map, rlmr_error *err) {
-    rlmr_status status = rlmr_reader_u32(in, &map->count, err);
-    if (status == RLMR_OK && map->count > in->bytes) { /* each text takes more than a byte */
-        map->count = 0;
-        return malformed(err);
-    }
-    map->ids = status == RLMR_OK ? calloc((size_t)map->count + 1, sizeof *map->ids) : NULL;
-    if (status == RLMR_OK && map->ids == NULL) {
-        status = rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the call stacks of another process");
+/* ---- Entries of each kind ---- */
+
+static rlmr_status map_stack(id_map *stacks, raw_stack *stack, rlmr_error *err) {
+    uint32_t id = *stack / 2;
+    rlmr_status status = map_id(stacks, &id, err);
+    *stack = 2 * id + *stack % 2;
+    return status;
+}
+
+static rlmr_status map_stack_entry(void *entry, id_maps *maps, rlmr_error *err) {
+    stack_entry *at = entry;
+    rlmr_status status = map_id(&maps->names, &at->name, err);
+    return status == RLMR_OK ? map_stack(&maps->stacks, &at->stack, err) : status;
+}
+
+static rlmr_status map_plain_entry(void *entry, id_maps *maps, rlmr_error *err) {
+    return map_id(&maps->pairs, &((plain_entry *)entry)->pair, err);
+}
+
+static rlmr_status map_backward_entry(void *entry, id_maps *maps, rlmr_error *err) {
+    return map_id(&maps->threads, &((backward_entry *)entry)->thread, err);
+}
+
+static rlmr_status map_forward_entry(void *entry, id_maps *maps, rlmr_error *err) {
+    return map_stack(&maps->stacks, &((forward_entry *)entry)->stack, err);
+}
+
+/* Whether it may enclose a time of the window, or starts inside it. */
+static bool meets(int64_t ts, int64_t end, const rlmr_time_window *window) {
+    return ts <= window->last_ns && end > window->first_ns;
+}
+
+static bool stack_meets(const void *entry, const rlmr_time_window *window) {
+    return meets(((const stack_entry *)entry)->ts, ((const stack_entry *)entry)->end, window);
+}
+
+static bool plain_meets(const void *entry, const rlmr_time_window *window) {
+    return meets(((const plain_entry *)entry)->ts, ((const plain_entry *)entry)->end, window);
+}
+
+static bool backward_meets(const void *entry, const rlmr_time_window *window) {
+    return meets(((const backward_entry *)entry)->ts, ((const backward_entry *)entry)->end, window);
+}
+
+/* Its backward op may begin long after it. */
+static bool forward_meets(const void *entry, const rlmr_time_window *window) {
+    return ((const forward_entry *)entry)->ts <= window->last_ns;
+}
+
+typedef struct {
+    size_t entries; /* where the index has them */
+    size_t bytes;   /* of an entry */
+    rlmr_status (*map)(void *entry, id_maps *maps, rlmr_error *err);
+    bool (*meets)(const void *entry, const rlmr_time_window *window);
+} entry_kind;
+
+enum { STACKS, PLAINS, BACKWARDS, FORWARDS, KINDS };
+
+#define KIND(name)                                                                                           \
+    { offsetof(rlmr_stack_index, name##s), sizeof(name##_entry), map_##name##_entry, name##_meets }
+static const entry_kind kinds[KINDS] = {
+    [STACKS] = KIND(stack), [PLAINS] = KIND(plain), [BACKWARDS] = KIND(backward), [FORWARDS] = KIND(forward)};
+
+typedef union {
+    stack_entry stack;
+    plain_entry plain;
+    backward_entry backward;
+    forward_entry forward;
+} any_entry;
+
+static rlmr_bytes *entries_of(rlmr_stack_index *index, const entry_kind *kind) {
+    return (rlmr_bytes *)(void *)((char *)index + kind->entries);
+}
+
+static const rlmr_bytes *entries_in(const rlmr_stack_index *index, const entry_kind *kind) {
+    return (const rlmr_bytes *)(const void *)((const char *)index + kind->entries);
+}
+
+/* ---- Out ---- */
+
+/* What one process is told. */
+typedef struct {
+    const rlmr_stack_index *index;
+    const rlmr_time_window *window;
+    id_maps maps;
+    rlmr_bytes entries[KINDS];
+    rlmr_bytes pairs;
+} telling;
+
+static rlmr_status tell_entry(telling *to, size_t kind, const void *entry, rlmr_error *err) {
+    any_entry copy;
+    memcpy(&copy, entry, kinds[kind].bytes);
+    rlmr_status status = kinds[kind].map(&copy, &to->maps, err);
+    return status == RLMR_OK ? rlmr_bytes_append(&to->entries[kind], &copy, kinds[kind].bytes, err) : status;
+}
+
+static rlmr_status tell_kind(telling *to, size_t kind, rlmr_error *err) {
+    const rlmr_bytes *entries = entries_in(to->index, &kinds[kind]);
+    rlmr_status status = RLMR_OK;
+    for (size_t at = 0; at < entries->bytes && status == RLMR_OK; at += kinds[kind].bytes) {
+        if (kinds[kind].meets(entries->data + at, to->window)) {
+            status = tell_entry(to, kind, entries->data + at, err);
+        }
     }
     return status;
+}
+
+/* Of each name the last that starts before the window, for records that nothing encloses, unless it reaches into the window and is told
+ * with the others. */
+static rlmr_status tell_nearest(telling *to, rlmr_error *err) {
+    const stack_entry *entries = (const stack_entry *)(const void *)to->index->stacks.data;
+    size_t count = to->index->stacks.bytes / sizeof *entries;
+    uint32_t names = rlmr_symtab_count(to->index->names);
+    const stack_entry **last = calloc(names, sizeof *last);
+    if (last == NULL) {
+        return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the call stacks of a shared capture");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const stack_entry *entry = &entries[i];
+        const stack_entry *before = last[entry->name];
+        if (entry->ts <= to->window->first_ns &&
+            (before == NULL || entry->ts > before->ts ||
+             (entry->ts == before->ts && entry->position > before->position))) {
+            last[entry->name] = entry;
+        }
+    }
+    rlmr_status status = RLMR_OK;
+    for (uint32_t name = 0; name < names && status == RLMR_OK; name++) {
+        if (last[name] != NULL && !stack_meets(last[name], to->window)) {
+            status = tell_entry(to, STACKS, last[name], err);
+        }
+    }
+    free(last);
+    return status;
+}
+
+/* A pair names a name and a thread: these get their ids here. */
+static rlmr_status tell_pairs(telling *to, rlmr_error *err) {
+    rlmr_status status = rlmr_bytes_append_u32(&to->pairs, to->maps.pairs.given + 1, err);
+    for (uint32_t id = 1; id <= to->maps.pairs.given && status == RLMR_OK; id++) {
+        pair_key key;
+        memcpy(&key, rlmr_symtab_text(to->index->pairs, to->maps.pairs.givers[id]).text, sizeof key);
+        status = map_id(&to->maps.names, &key.name, err);
+        status = status == RLMR_OK ? map_id(&to->maps.threads, &key.thread, err) : status;
+        rlmr_slice text = {.text = (const char *)&key, .bytes = sizeof key};
+        status = status == RLMR_OK ? rlmr_bytes_append_slice(&to->pairs, text, err) : status;
+    }
+    return status;
+}
+
+static rlmr_status open_maps(telling *to, rlmr_error *err) {
+    const rlmr_stack_index *index = to->index;
+    rlmr_status status = reserve_map(&to->maps.names, rlmr_symtab_count(index->names), true, err);
+    status = status == RLMR_OK ? reserve_map(&to->maps.threads, rlmr_symtab_count(index->threads), true, err)
+                               : status;
+    status = status == RLMR_OK
+                 ? reserve_map(&to->maps.stacks, rlmr_symtab_count(index->raw_stacks), true, err)
+                 : status;
+    return status == RLMR_OK ? reserve_map(&to->maps.pairs, rlmr_symtab_count(index->pairs), true, err)
+                             : status;
+}
+
+static rlmr_status choose(telling *to, rlmr_error *err) {
+    rlmr_status status = open_maps(to, err);
+    bool any = to->window->first_ns <= to->window->last_ns;
+    for (size_t kind = 0; kind < KINDS && any && status == RLMR_OK; kind++) {
+        status = tell_kind(to, kind, err);
+    }
+    if (any && status == RLMR_OK && to->index->match != RLMR_MATCH_ENCLOSING) {
+        status = tell_nearest(to, err);
+    }
+    return status == RLMR_OK ? tell_pairs(to, err) : status;
+}
+
+static rlmr_status put_texts(const rlmr_symtab *texts, const id_map *map, rlmr_bytes *out, rlmr_error *err) {
+    rlmr_status status = rlmr_bytes_append_u32(out, map->given + 1, err);
+    for (uint32_t id = 1; id <= map->given && status == RLMR_OK; id++) {
+        status = rlmr_bytes_append_slice(out, rlmr_symtab_text(texts, map->givers[id]), err);
+    }
+    return status;
+}
+
+static rlmr_status put(const telling *to, rlmr_bytes *out, rlmr_error *err) {
+    const rlmr_stack_index *index = to->index;
+    rlmr_status status = rlmr_bytes_append_u32(out, index->any, err);
+    status = status == RLMR_OK ? rlmr_bytes_append_i64(out, index->least_ns, err) : status;
+    status = status == RLMR_OK ? rlmr_bytes_append_i64(out, index->greatest_ns, err) : status;
+    uint32_t stacks = rlmr_symtab_count(index->raw_stacks) - 1; /* without the empty text */
+    status = status == RLMR_OK ? rlmr_bytes_append_u32(out, stacks, err) : status;
+    status = status == RLMR_OK ? put_texts(index->names, &to->maps.names, out, err) : status;
+    status = status == RLMR_OK ? put_texts(index->threads, &to->maps.threads, out, err) : status;
+    status = status == RLMR_OK ? put_texts(index->raw_stacks, &to->maps.stacks, out, err) : status;
+    status = status == RLMR_OK ? rlmr_bytes_append(out, to->pairs.data, to->pairs.bytes, err) : status;
+    for (size_t kind = 0; kind < KINDS && status == RLMR_OK; kind++) {
+        rlmr_slice bytes = {.text = (const char *)to->entries[kind].data, .bytes = to->entries[kind].bytes};
+        status = rlmr_bytes_append_slice(out, bytes, err);
+    }
+    return status;
+}
+
+rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index, const rlmr_time_window *window,
+                                    rlmr_bytes *out, rlmr_error *err) {
+    telling to = {.index = index, .window = window};
+    rlmr_status status = choose(&to, err);
+    status = status == RLMR_OK ? put(&to, out, err) : status;
+    release_maps(&to.maps);
+    rlmr_bytes_release(&to.pairs);
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        rlmr_bytes_release(&to.entries[kind]);
+    }
+    return status;
+}
+
+/* ---- In ---- */
+
+static rlmr_status open_map(rlmr_reader *in, id_map *map, rlmr_error *err) {
+    uint32_t count = 0;
+    rlmr_status status = rlmr_reader_u32(in, &count, err);
+    if (status == RLMR_OK && count > in->bytes) { /* each text takes more than a byte */
+        status = malformed(err);
+    }
+    return status == RLMR_OK ? reserve_map(map, count, false, err) : status;
 }
 
 static rlmr_status take_texts(rlmr_reader *in, rlmr_symtab *texts, id_map *map, rlmr_error *err) {
@@ -124,78 +330,41 @@ static rlmr_status take_pairs(rlmr_reader *in, rlmr_stack_index *index, id_maps 
     return status;
 }
 
-static rlmr_status map_stack(const id_map *stacks, raw_stack *stack, rlmr_error *err) {
-    uint32_t id = *stack / 2;
-    rlmr_status status = map_id(stacks, &id, err);
-    *stack = 2 * id + *stack % 2;
-    return status;
-}
-
-static rlmr_status map_stack_entry(void *entry, const id_maps *maps, rlmr_error *err) {
-    stack_entry *at = entry;
-    rlmr_status status = map_id(&maps->names, &at->name, err);
-    return status == RLMR_OK ? map_stack(&maps->stacks, &at->stack, err) : status;
-}
-
-static rlmr_status map_plain_entry(void *entry, const id_maps *maps, rlmr_error *err) {
-    return map_id(&maps->pairs, &((plain_entry *)entry)->pair, err);
-}
-
-static rlmr_status map_backward_entry(void *entry, const id_maps *maps, rlmr_error *err) {
-    return map_id(&maps->threads, &((backward_entry *)entry)->thread, err);
-}
-
-static rlmr_status map_forward_entry(void *entry, const id_maps *maps, rlmr_error *err) {
-    return map_stack(&maps->stacks, &((forward_entry *)entry)->stack, err);
-}
-
-typedef rlmr_status (*map_entry)(void *entry, const id_maps *maps, rlmr_error *err);
-
 /* Append the entries, then give them our ids where they lie. */
-static rlmr_status take_entries(rlmr_reader *in, rlmr_bytes *entries, size_t entry_bytes, const id_maps *maps,
-                                map_entry map, rlmr_error *err) {
+static rlmr_status take_entries(rlmr_reader *in, rlmr_bytes *entries, const entry_kind *kind, id_maps *maps,
+                                rlmr_error *err) {
     rlmr_slice text;
     size_t at = entries->bytes;
     rlmr_status status = rlmr_reader_slice(in, &text, err);
-    if (status == RLMR_OK && text.bytes % entry_bytes != 0) {
+    if (status == RLMR_OK && text.bytes % kind->bytes != 0) {
         status = malformed(err);
     }
-    if (status == RLMR_OK && (at + text.bytes) / entry_bytes >= UINT32_MAX - 1) {
+    if (status == RLMR_OK && (at + text.bytes) / kind->bytes >= UINT32_MAX - 1) {
         status = rlmr_error_set(err, RLMR_E_RANGE, RLMR_TOO_MANY_ENTRIES, UINT32_MAX - 1);
     }
     status = status == RLMR_OK ? rlmr_bytes_append(entries, text.text, text.bytes, err) : status;
-    for (; at < entries->bytes && status == RLMR_OK; at += entry_bytes) {
-        status = map(entries->data + at, maps, err);
+    for (; at < entries->bytes && status == RLMR_OK; at += kind->bytes) {
+        status = kind->map(entries->data + at, maps, err);
     }
     return status;
 }
 
-static rlmr_status take_all_entries(rlmr_reader *in, rlmr_stack_index *index, const id_maps *maps,
-                                    rlmr_error *err) {
-    const struct {
-        rlmr_bytes *entries;
-        size_t bytes;
-        map_entry map;
-    } kinds[] = {{&index->stacks, sizeof(stack_entry), map_stack_entry},
-                 {&index->plains, sizeof(plain_entry), map_plain_entry},
-                 {&index->backwards, sizeof(backward_entry), map_backward_entry},
-                 {&index->forwards, sizeof(forward_entry), map_forward_entry}};
-    rlmr_status status = RLMR_OK;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == RLMR_OK; i++) {
-        status = take_entries(in, kinds[i].entries, kinds[i].bytes, maps, kinds[i].map, err);
-    }
-    return status;
-}
-
-static rlmr_status take_range(rlmr_reader *in, rlmr_stack_index *index, rlmr_error *err) {
+/* Some of the stacks of two processes may be the same: what is over the limit this way, one process must count. */
+static rlmr_status take_counts(rlmr_reader *in, rlmr_stack_index *index, rlmr_error *err) {
     uint32_t any;
+    uint32_t stacks;
     int64_t least;
     int64_t greatest;
     rlmr_status status = rlmr_reader_u32(in, &any, err);
     status = status == RLMR_OK ? rlmr_reader_i64(in, &least, err) : status;
     status = status == RLMR_OK ? rlmr_reader_i64(in, &greatest, err) : status;
+    status = status == RLMR_OK ? rlmr_reader_u32(in, &stacks, err) : status;
     if (status == RLMR_OK && any != 0) {
         rlmr_stack_index_widen(index, least, greatest);
+    }
+    if (status == RLMR_OK) {
+        index->stacks_of_all += stacks;
+        status = index->stacks_of_all > RLMR_LIMIT_STACKS ? rlmr_stack_index_too_many(err) : RLMR_OK;
     }
     return status;
 }
@@ -203,18 +372,14 @@ static rlmr_status take_range(rlmr_reader *in, rlmr_stack_index *index, rlmr_err
 rlmr_status rlmr_stack_index_take(rlmr_stack_index *index, rlmr_slice encoded, rlmr_error *err) {
     rlmr_reader in = {.data = (const uint8_t *)encoded.text, .bytes = encoded.bytes};
     id_maps maps = {0};
-    rlmr_status status = take_range(&in, index, err);
+    rlmr_status status = take_counts(&in, index, err);
     status = status == RLMR_OK ? take_names(&in, index->names, &maps.names, err) : status;
     status = status == RLMR_OK ? take_texts(&in, index->threads, &maps.threads, err) : status;
     status = status == RLMR_OK ? take_texts(&in, index->raw_stacks, &maps.stacks, err) : status;
     status = status == RLMR_OK ? take_pairs(&in, index, &maps, err) : status;
-    status = status == RLMR_OK ? take_all_entries(&in, index, &maps, err) : status;
-    free(maps.names.ids);
-    free(maps.threads.ids);
-    free(maps.stacks.ids);
-    free(maps.pairs.ids);
-    if (status == RLMR_OK && rlmr_symtab_count(index->raw_stacks) > RLMR_LIMIT_STACKS + 1) {
-        status = rlmr_stack_index_too_many(err);
+    for (size_t kind = 0; kind < KINDS && status == RLMR_OK; kind++) {
+        status = take_entries(&in, entries_of(index, &kinds[kind]), &kinds[kind], &maps, err);
     }
+    release_maps(&maps);
     return status;
 }

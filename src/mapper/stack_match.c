@@ -49,16 +49,85 @@ static int compare_records(const void *left, const void *right) {
     return COMPARE(a->row, b->row);
 }
 
-/* Traces are mostly in the order of their times. */
-static void sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
-    const char *at = items;
-    size_t sorted = 1;
-    while (sorted < count && compare(at + (sorted - 1) * bytes, at + sorted * bytes) <= 0) {
-        sorted++;
+/* ---- Sorting: a trace is mostly in order, and what other processes have told of theirs follows it, in some more runs ---- */
+
+enum { RUNS_MAX = 64 };
+
+typedef struct {
+    char *items;
+    size_t bytes; /* of an item */
+    int (*compare)(const void *, const void *);
+    char *scratch; /* room for all items but those of the first run */
+} sorting;
+
+/* Ends of the runs in order; RUNS_MAX + 1 if there are more. */
+static size_t find_runs(const sorting *at, size_t count, size_t *ends) {
+    size_t runs = 0;
+    for (size_t i = 1; i <= count && runs <= RUNS_MAX; i++) {
+        if (i == count || at->compare(at->items + (i - 1) * at->bytes, at->items + i * at->bytes) > 0) {
+            ends[runs++] = i;
+        }
     }
-    if (sorted < count) {
+    return runs;
+}
+
+/* Of items [from, to), how many come before `item`. */
+static size_t count_before(const sorting *at, size_t from, size_t to, const char *item) {
+    size_t low = from;
+    while (low < to) {
+        size_t middle = low + (to - low) / 2;
+        if (at->compare(at->items + middle * at->bytes, item) <= 0) {
+            low = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    return low - from;
+}
+
+/* The runs [from, middle) and [middle, to) become one, from behind; what is in place already is not touched. */
+static void merge_runs(const sorting *at, size_t from, size_t middle, size_t to) {
+    size_t bytes = at->bytes;
+    from += count_before(at, from, middle, at->items + middle * bytes);
+    memcpy(at->scratch, at->items + middle * bytes, (to - middle) * bytes);
+    char *out = at->items + to * bytes;
+    const char *left = at->items + middle * bytes;
+    const char *right = at->scratch + (to - middle) * bytes;
+    while (right > at->scratch) {
+        bool take_left = left > at->items + from * bytes && at->compare(left - bytes, right - bytes) > 0;
+        const char **taken = take_left ? &left : &right;
+        *taken -= bytes;
+        out -= bytes;
+        memmove(out, *taken, bytes);
+    }
+}
+
+/* Neighbours become one, until there is one. */
+static void merge_all(const sorting *at, size_t *ends, size_t runs) {
+    while (runs > 1) {
+        size_t merged = 0;
+        for (size_t run = 0; run < runs; run += 2) {
+            size_t from = run == 0 ? 0 : ends[run - 1];
+            if (run + 1 < runs) {
+                merge_runs(at, from, ends[run], ends[run + 1]);
+            }
+            ends[merged++] = run + 1 < runs ? ends[run + 1] : ends[run];
+        }
+        runs = merged;
+    }
+}
+
+static void sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
+    sorting at = {.items = items, .bytes = bytes, .compare = compare};
+    size_t ends[RUNS_MAX + 1];
+    size_t runs = find_runs(&at, count, ends);
+    at.scratch = runs > 1 && runs <= RUNS_MAX ? malloc((count - ends[0]) * bytes) : NULL;
+    if (at.scratch != NULL) {
+        merge_all(&at, ends, runs);
+    } else if (runs > 1) {
         qsort(items, count, bytes, compare);
     }
+    free(at.scratch);
 }
 
 static size_t sort_entries(rlmr_bytes *entries, size_t bytes, int (*compare)(const void *, const void *)) {
