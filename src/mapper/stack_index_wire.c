@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On the wire: the range of times and the number of distinct stacks of the sender; the texts of names, threads and raw stacks, and the
- * pairs, each in order of their ids on the wire, from 1 on; then the entries of each kind, with these ids. */
+/* On the wire: the range of times and the number of distinct stacks of the sender; the entries of each kind, with ids of the wire; what these
+ * ids are, each kind in order from 1 on: the pairs, then the texts of names, threads and raw stacks. */
 
 /* Ids of the one side by those of the other. On the way out ids are given as they are met. */
 typedef struct {
@@ -146,22 +146,39 @@ typedef struct {
     const rlmr_stack_index *index;
     const rlmr_time_window *window;
     id_maps maps;
-    rlmr_bytes entries[KINDS];
-    rlmr_bytes pairs;
+    rlmr_bytes *out;
 } telling;
 
-static rlmr_status tell_entry(telling *to, size_t kind, const void *entry, rlmr_error *err) {
-    any_entry copy;
-    memcpy(&copy, entry, kinds[kind].bytes);
-    rlmr_status status = kinds[kind].map(&copy, &to->maps, err);
-    return status == RLMR_OK ? rlmr_bytes_append(&to->entries[kind], &copy, kinds[kind].bytes, err) : status;
+/* A slice whose length is not known yet: fill it in with end_slice(). */
+static rlmr_status begin_slice(rlmr_bytes *out, size_t *at, rlmr_error *err) {
+    uint64_t length = 0;
+    rlmr_status status = rlmr_bytes_append(out, &length, sizeof length, err);
+    *at = out->bytes;
+    return status;
 }
 
-static rlmr_status tell_kind(telling *to, size_t kind, rlmr_error *err) {
-    const rlmr_bytes *entries = entries_in(to->index, &kinds[kind]);
-    rlmr_status status = RLMR_OK;
-    for (size_t at = 0; at < entries->bytes && status == RLMR_OK; at += kinds[kind].bytes) {
-        if (kinds[kind].meets(entries->data + at, to->window)) {
+static void end_slice(rlmr_bytes *out, size_t at) {
+    uint64_t length = out->bytes - at;
+    memcpy(out->data + at - sizeof length, &length, sizeof length);
+}
+
+static rlmr_status tell_entry(telling *to, const entry_kind *kind, const void *entry, rlmr_error *err) {
+    any_entry copy;
+    memcpy(&copy, entry, kind->bytes);
+    rlmr_status status = kind->map(&copy, &to->maps, err);
+    return status == RLMR_OK ? rlmr_bytes_append(to->out, &copy, kind->bytes, err) : status;
+}
+
+/* Those that meet the window, of which there may be many: the memory for them is taken at once. */
+static rlmr_status tell_meeting(telling *to, const entry_kind *kind, rlmr_error *err) {
+    const rlmr_bytes *entries = entries_in(to->index, kind);
+    size_t bytes = 0;
+    for (size_t at = 0; at < entries->bytes; at += kind->bytes) {
+        bytes += kind->meets(entries->data + at, to->window) ? kind->bytes : 0;
+    }
+    rlmr_status status = rlmr_bytes_reserve(to->out, bytes, err);
+    for (size_t at = 0; at < entries->bytes && status == RLMR_OK; at += kind->bytes) {
+        if (kind->meets(entries->data + at, to->window)) {
             status = tell_entry(to, kind, entries->data + at, err);
         }
     }
@@ -190,23 +207,41 @@ static rlmr_status tell_nearest(telling *to, rlmr_error *err) {
     rlmr_status status = RLMR_OK;
     for (uint32_t name = 0; name < names && status == RLMR_OK; name++) {
         if (last[name] != NULL && !stack_meets(last[name], to->window)) {
-            status = tell_entry(to, STACKS, last[name], err);
+            status = tell_entry(to, &kinds[STACKS], last[name], err);
         }
     }
     free(last);
     return status;
 }
 
+static rlmr_status tell_kind(telling *to, size_t kind, rlmr_error *err) {
+    bool any = to->window->first_ns <= to->window->last_ns;
+    size_t at;
+    rlmr_status status = begin_slice(to->out, &at, err);
+    status = status == RLMR_OK && any ? tell_meeting(to, &kinds[kind], err) : status;
+    if (status == RLMR_OK && any && kind == STACKS && to->index->match != RLMR_MATCH_ENCLOSING) {
+        status = tell_nearest(to, err);
+    }
+    if (status == RLMR_OK) {
+        end_slice(to->out, at);
+    }
+    return status;
+}
+
 /* A pair names a name and a thread: these get their ids here. */
 static rlmr_status tell_pairs(telling *to, rlmr_error *err) {
-    rlmr_status status = rlmr_bytes_append_u32(&to->pairs, to->maps.pairs.given + 1, err);
-    for (uint32_t id = 1; id <= to->maps.pairs.given && status == RLMR_OK; id++) {
+    const id_map *pairs = &to->maps.pairs;
+    size_t at;
+    rlmr_status status = begin_slice(to->out, &at, err);
+    for (uint32_t id = 1; id <= pairs->given && status == RLMR_OK; id++) {
         pair_key key;
-        memcpy(&key, rlmr_symtab_text(to->index->pairs, to->maps.pairs.givers[id]).text, sizeof key);
+        memcpy(&key, rlmr_symtab_text(to->index->pairs, pairs->givers[id]).text, sizeof key);
         status = map_id(&to->maps.names, &key.name, err);
         status = status == RLMR_OK ? map_id(&to->maps.threads, &key.thread, err) : status;
-        rlmr_slice text = {.text = (const char *)&key, .bytes = sizeof key};
-        status = status == RLMR_OK ? rlmr_bytes_append_slice(&to->pairs, text, err) : status;
+        status = status == RLMR_OK ? rlmr_bytes_append(to->out, &key, sizeof key, err) : status;
+    }
+    if (status == RLMR_OK) {
+        end_slice(to->out, at);
     }
     return status;
 }
@@ -223,54 +258,36 @@ static rlmr_status open_maps(telling *to, rlmr_error *err) {
                              : status;
 }
 
-static rlmr_status choose(telling *to, rlmr_error *err) {
-    rlmr_status status = open_maps(to, err);
-    bool any = to->window->first_ns <= to->window->last_ns;
-    for (size_t kind = 0; kind < KINDS && any && status == RLMR_OK; kind++) {
-        status = tell_kind(to, kind, err);
-    }
-    if (any && status == RLMR_OK && to->index->match != RLMR_MATCH_ENCLOSING) {
-        status = tell_nearest(to, err);
-    }
-    return status == RLMR_OK ? tell_pairs(to, err) : status;
-}
-
-static rlmr_status put_texts(const rlmr_symtab *texts, const id_map *map, rlmr_bytes *out, rlmr_error *err) {
-    rlmr_status status = rlmr_bytes_append_u32(out, map->given + 1, err);
+static rlmr_status tell_texts(telling *to, const rlmr_symtab *texts, const id_map *map, rlmr_error *err) {
+    rlmr_status status = rlmr_bytes_append_u32(to->out, map->given + 1, err);
     for (uint32_t id = 1; id <= map->given && status == RLMR_OK; id++) {
-        status = rlmr_bytes_append_slice(out, rlmr_symtab_text(texts, map->givers[id]), err);
+        status = rlmr_bytes_append_slice(to->out, rlmr_symtab_text(texts, map->givers[id]), err);
     }
     return status;
 }
 
-static rlmr_status put(const telling *to, rlmr_bytes *out, rlmr_error *err) {
+static rlmr_status tell_counts(const telling *to, rlmr_error *err) {
     const rlmr_stack_index *index = to->index;
-    rlmr_status status = rlmr_bytes_append_u32(out, index->any, err);
-    status = status == RLMR_OK ? rlmr_bytes_append_i64(out, index->least_ns, err) : status;
-    status = status == RLMR_OK ? rlmr_bytes_append_i64(out, index->greatest_ns, err) : status;
     uint32_t stacks = rlmr_symtab_count(index->raw_stacks) - 1; /* without the empty text */
-    status = status == RLMR_OK ? rlmr_bytes_append_u32(out, stacks, err) : status;
-    status = status == RLMR_OK ? put_texts(index->names, &to->maps.names, out, err) : status;
-    status = status == RLMR_OK ? put_texts(index->threads, &to->maps.threads, out, err) : status;
-    status = status == RLMR_OK ? put_texts(index->raw_stacks, &to->maps.stacks, out, err) : status;
-    status = status == RLMR_OK ? rlmr_bytes_append(out, to->pairs.data, to->pairs.bytes, err) : status;
-    for (size_t kind = 0; kind < KINDS && status == RLMR_OK; kind++) {
-        rlmr_slice bytes = {.text = (const char *)to->entries[kind].data, .bytes = to->entries[kind].bytes};
-        status = rlmr_bytes_append_slice(out, bytes, err);
-    }
-    return status;
+    rlmr_status status = rlmr_bytes_append_u32(to->out, index->any, err);
+    status = status == RLMR_OK ? rlmr_bytes_append_i64(to->out, index->least_ns, err) : status;
+    status = status == RLMR_OK ? rlmr_bytes_append_i64(to->out, index->greatest_ns, err) : status;
+    return status == RLMR_OK ? rlmr_bytes_append_u32(to->out, stacks, err) : status;
 }
 
 rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index, const rlmr_time_window *window,
                                     rlmr_bytes *out, rlmr_error *err) {
-    telling to = {.index = index, .window = window};
-    rlmr_status status = choose(&to, err);
-    status = status == RLMR_OK ? put(&to, out, err) : status;
-    release_maps(&to.maps);
-    rlmr_bytes_release(&to.pairs);
-    for (size_t kind = 0; kind < KINDS; kind++) {
-        rlmr_bytes_release(&to.entries[kind]);
+    telling to = {.index = index, .window = window, .out = out};
+    rlmr_status status = open_maps(&to, err);
+    status = status == RLMR_OK ? tell_counts(&to, err) : status;
+    for (size_t kind = 0; kind < KINDS && status == RLMR_OK; kind++) {
+        status = tell_kind(&to, kind, err);
     }
+    status = status == RLMR_OK ? tell_pairs(&to, err) : status;
+    status = status == RLMR_OK ? tell_texts(&to, index->names, &to.maps.names, err) : status;
+    status = status == RLMR_OK ? tell_texts(&to, index->threads, &to.maps.threads, err) : status;
+    status = status == RLMR_OK ? tell_texts(&to, index->raw_stacks, &to.maps.stacks, err) : status;
+    release_maps(&to.maps);
     return status;
 }
 
@@ -308,41 +325,35 @@ static rlmr_status take_names(rlmr_reader *in, const rlmr_symtab *names, id_map 
     return status;
 }
 
-static rlmr_status take_pairs(rlmr_reader *in, rlmr_stack_index *index, id_maps *maps, rlmr_error *err) {
-    rlmr_status status = open_map(in, &maps->pairs, err);
-    for (uint32_t id = 1; id < maps->pairs.count && status == RLMR_OK; id++) {
-        rlmr_slice text;
+static rlmr_status take_pairs(rlmr_slice told, rlmr_stack_index *index, id_maps *maps, rlmr_error *err) {
+    size_t count = told.bytes / sizeof(pair_key);
+    if (told.bytes % sizeof(pair_key) != 0 || count >= UINT32_MAX) {
+        return malformed(err);
+    }
+    rlmr_status status = reserve_map(&maps->pairs, (uint32_t)count + 1, false, err);
+    for (size_t i = 0; i < count && status == RLMR_OK; i++) {
         pair_key key;
-        status = rlmr_reader_slice(in, &text, err);
-        if (status == RLMR_OK && text.bytes != sizeof key) {
-            return malformed(err);
-        }
-        if (status == RLMR_OK) {
-            memcpy(&key, text.text, sizeof key);
-            status = map_id(&maps->names, &key.name, err);
-        }
+        memcpy(&key, told.text + i * sizeof key, sizeof key);
+        status = map_id(&maps->names, &key.name, err);
         status = status == RLMR_OK ? map_id(&maps->threads, &key.thread, err) : status;
-        status = status == RLMR_OK
-                     ? rlmr_symtab_intern(index->pairs, (rlmr_slice){(const char *)&key, sizeof key},
-                                          &maps->pairs.ids[id], err)
-                     : status;
+        rlmr_slice text = {.text = (const char *)&key, .bytes = sizeof key};
+        status =
+            status == RLMR_OK ? rlmr_symtab_intern(index->pairs, text, &maps->pairs.ids[i + 1], err) : status;
     }
     return status;
 }
 
 /* Append the entries, then give them our ids where they lie. */
-static rlmr_status take_entries(rlmr_reader *in, rlmr_bytes *entries, const entry_kind *kind, id_maps *maps,
+static rlmr_status take_entries(rlmr_slice told, rlmr_bytes *entries, const entry_kind *kind, id_maps *maps,
                                 rlmr_error *err) {
-    rlmr_slice text;
     size_t at = entries->bytes;
-    rlmr_status status = rlmr_reader_slice(in, &text, err);
-    if (status == RLMR_OK && text.bytes % kind->bytes != 0) {
-        status = malformed(err);
+    if (told.bytes % kind->bytes != 0) {
+        return malformed(err);
     }
-    if (status == RLMR_OK && (at + text.bytes) / kind->bytes >= UINT32_MAX - 1) {
-        status = rlmr_error_set(err, RLMR_E_RANGE, RLMR_TOO_MANY_ENTRIES, UINT32_MAX - 1);
+    if ((at + told.bytes) / kind->bytes >= UINT32_MAX - 1) {
+        return rlmr_error_set(err, RLMR_E_RANGE, RLMR_TOO_MANY_ENTRIES, UINT32_MAX - 1);
     }
-    status = status == RLMR_OK ? rlmr_bytes_append(entries, text.text, text.bytes, err) : status;
+    rlmr_status status = rlmr_bytes_append(entries, told.text, told.bytes, err);
     for (; at < entries->bytes && status == RLMR_OK; at += kind->bytes) {
         status = kind->map(entries->data + at, maps, err);
     }
@@ -372,13 +383,19 @@ static rlmr_status take_counts(rlmr_reader *in, rlmr_stack_index *index, rlmr_er
 rlmr_status rlmr_stack_index_take(rlmr_stack_index *index, rlmr_slice encoded, rlmr_error *err) {
     rlmr_reader in = {.data = (const uint8_t *)encoded.text, .bytes = encoded.bytes};
     id_maps maps = {0};
+    rlmr_slice entries[KINDS] = {{0}};
+    rlmr_slice pairs = {0};
     rlmr_status status = take_counts(&in, index, err);
+    for (size_t kind = 0; kind < KINDS && status == RLMR_OK; kind++) {
+        status = rlmr_reader_slice(&in, &entries[kind], err);
+    }
+    status = status == RLMR_OK ? rlmr_reader_slice(&in, &pairs, err) : status;
     status = status == RLMR_OK ? take_names(&in, index->names, &maps.names, err) : status;
     status = status == RLMR_OK ? take_texts(&in, index->threads, &maps.threads, err) : status;
     status = status == RLMR_OK ? take_texts(&in, index->raw_stacks, &maps.stacks, err) : status;
-    status = status == RLMR_OK ? take_pairs(&in, index, &maps, err) : status;
+    status = status == RLMR_OK ? take_pairs(pairs, index, &maps, err) : status;
     for (size_t kind = 0; kind < KINDS && status == RLMR_OK; kind++) {
-        status = take_entries(&in, entries_of(index, &kinds[kind]), &kinds[kind], &maps, err);
+        status = take_entries(entries[kind], entries_of(index, &kinds[kind]), &kinds[kind], &maps, err);
     }
     release_maps(&maps);
     return status;
