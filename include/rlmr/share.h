@@ -52,8 +52,8 @@ bool rlmr_share_holds(const rlmr_share *share);
 /** Read of the capture by this process for it; 0 if the share does not hold. */
 int64_t rlmr_share_bytes_read(const rlmr_share *share);
 
-/** Append this part's rows to the partial tables if the share holds. @return OK or E_NOMEM */
-RLMR_MUST_CHECK rlmr_status rlmr_share_finish(const rlmr_share *share, rlmr_error *err);
+/** Move this part's rows to the partial tables if the share holds. @return OK or E_NOMEM */
+RLMR_MUST_CHECK rlmr_status rlmr_share_finish(rlmr_share *share, rlmr_error *err);
 
 /** Put into the capture, the one of part 0, what all parts have counted; for a share that holds. */
 void rlmr_share_report(const rlmr_share *share, rlmr_capture *capture);

@@ -178,6 +178,21 @@ static rlmr_status add_block(rlmr_table *table, rlmr_error *err) {
     return status;
 }
 
+/* Of one of the sizes that values have, each known to the compiler. */
+static void copy_value(void *to, const void *from, size_t bytes) {
+    switch (bytes) {
+    case sizeof(uint64_t):
+        memcpy(to, from, sizeof(uint64_t));
+        break;
+    case sizeof(uint32_t):
+        memcpy(to, from, sizeof(uint32_t));
+        break;
+    default:
+        memcpy(to, from, sizeof(uint8_t));
+        break;
+    }
+}
+
 rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *err) {
     if (table->rows == (uint64_t)table->blocks_count * RLMR_BLOCK_ROWS) {
         rlmr_status status = add_block(table, err);
@@ -187,8 +202,8 @@ rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *er
     }
     rlmr_rows *block = table->blocks[table->blocks_count - 1];
     for (size_t c = 0; c < table->schema->columns_count; c++) {
-        memcpy(value_at(block, block->rows, c), (const char *)row + table->schema->columns[c].offset,
-               column_bytes(block, c));
+        copy_value(value_at(block, block->rows, c), (const char *)row + table->schema->columns[c].offset,
+                   column_bytes(block, c));
     }
     block->rows++;
     table->rows++;
@@ -210,6 +225,21 @@ rlmr_status rlmr_table_append_rows(rlmr_table *table, const rlmr_rows *rows, rlm
             at += count;
         }
     }
+    return status;
+}
+
+rlmr_status rlmr_table_move(rlmr_table *to, rlmr_table *from, rlmr_error *err) {
+    rlmr_status status = RLMR_OK;
+    if (to->rows == 0) {
+        rlmr_table_release(to);
+        *to = *from;
+        rlmr_table_init(from, from->schema);
+    }
+    for (size_t block = 0; block < from->blocks_count && status == RLMR_OK; block++) {
+        status = rlmr_table_append_rows(to, from->blocks[block], err);
+        rlmr_table_drop(from, block);
+    }
+    rlmr_table_release(from);
     return status;
 }
 

@@ -276,27 +276,16 @@ static rlmr_status check_ranges(rlmr_memory *memory, const rlmr_file_damage *tra
                              (long long)last);
 }
 
-static rlmr_slice top_frame(rlmr_slice stack) {
-    const char *end = stack.bytes == 0 ? NULL : memmem(stack.text, stack.bytes, ";\r\n", 3);
-    return end == NULL ? stack : (rlmr_slice){.text = stack.text, .bytes = (size_t)(end - stack.text)};
-}
-
 static rlmr_status fill_in(rlmr_memory *memory, const rlmr_record *record, rlmr_file_damage *damage,
                            rlmr_error *err) {
     rlmr_table *table = &memory->partial->tables[RLMR_TABLE_memory_events];
-    rlmr_symtab *texts = memory->partial->texts;
-    uint32_t top;
-    rlmr_status status =
-        rlmr_symtab_intern(texts, top_frame(rlmr_symtab_text(texts, record->stack)), &top, err);
-    if (status == RLMR_OK) {
-        *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack) = record->stack;
-        *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack_top) = top;
-        *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack_match) =
-            memory->found[record->found];
-        memory->capture->rows_matched += record->found != RLMR_FOUND_NONE;
-    }
-    if (status == RLMR_OK && record->unclean) {
-        rlmr_slice stack = rlmr_symtab_text(texts, record->stack);
+    rlmr_status status = RLMR_OK;
+    *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack) = record->stack;
+    *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack_top) = record->top;
+    *(uint32_t *)rlmr_table_value(table, record->row, TABLE_call_stack_match) = memory->found[record->found];
+    memory->capture->rows_matched += record->found != RLMR_FOUND_NONE;
+    if (record->unclean) {
+        rlmr_slice stack = rlmr_symtab_text(memory->partial->texts, record->stack);
         int shown = stack.bytes > 64 ? 64 : (int)stack.bytes;
         status = rlmr_file_damage_met(
             damage, -1, err, "a call stack that is not UTF-8, or has a NUL: \"%.*s\"", shown, stack.text);

@@ -284,14 +284,10 @@ bool rlmr_share_holds(const rlmr_share *share) {
     return share->sound;
 }
 
-rlmr_status rlmr_share_finish(const rlmr_share *share, rlmr_error *err) {
-    const rlmr_table *from = &share->partial.tables[RLMR_TABLE_memory_events];
-    rlmr_status status = RLMR_OK;
-    for (size_t block = 0; block < from->blocks_count && status == RLMR_OK && share->sound; block++) {
-        status =
-            rlmr_table_append_rows(&share->outer->tables[RLMR_TABLE_memory_events], from->blocks[block], err);
-    }
-    return status;
+rlmr_status rlmr_share_finish(rlmr_share *share, rlmr_error *err) {
+    return share->sound ? rlmr_table_move(&share->outer->tables[RLMR_TABLE_memory_events],
+                                          &share->partial.tables[RLMR_TABLE_memory_events], err)
+                        : RLMR_OK;
 }
 
 void rlmr_share_report(const rlmr_share *share, rlmr_capture *capture) {

@@ -25,7 +25,8 @@ typedef struct {
     uint64_t row;    /**< the caller's */
     uint32_t name;   /**< id in the index's names; 0, the empty name, finds nothing */
     uint32_t stack;  /**< out: id in the index's texts, 0 if none */
-    rlmr_found found;
+    uint32_t top;    /**< out: of its innermost frame, in the same texts */
+    uint8_t found;   /**< out: an rlmr_found */
     bool
         unclean; /**< out: something in the stack is not as the file has it: what is not UTF-8, and NULs, are replaced */
 } rlmr_record;

@@ -317,8 +317,14 @@ static rlmr_found find_stack(sweep *at, rlmr_match_policy match, rlmr_record *re
 /* A raw stack in the texts, once something has asked for it. */
 typedef struct {
     uint32_t text; /* id + 1; 0 if nothing has asked yet */
+    uint32_t top;  /* id of its innermost frame */
     bool unclean;
 } decoded_stack;
+
+static rlmr_slice top_frame(rlmr_slice stack) {
+    const char *end = stack.bytes == 0 ? NULL : memmem(stack.text, stack.bytes, ";\r\n", 3);
+    return end == NULL ? stack : (rlmr_slice){.text = stack.text, .bytes = (size_t)(end - stack.text)};
+}
 
 static rlmr_status decode(rlmr_stack_index *index, raw_stack stack, decoded_stack *out, rlmr_error *err) {
     rlmr_slice text = rlmr_symtab_text(index->raw_stacks, stack / 2);
@@ -331,7 +337,11 @@ static rlmr_status decode(rlmr_stack_index *index, raw_stack stack, decoded_stac
     uint32_t id;
     status =
         status == RLMR_OK ? rlmr_symtab_intern_utf8(index->texts, text, &id, &out->unclean, err) : status;
-    out->text = status == RLMR_OK ? id + 1 : 0;
+    if (status == RLMR_OK) {
+        out->text = id + 1;
+        status =
+            rlmr_symtab_intern(index->texts, top_frame(rlmr_symtab_text(index->texts, id)), &out->top, err);
+    }
     return status;
 }
 
@@ -352,6 +362,7 @@ static rlmr_status decode_found(rlmr_stack_index *index, rlmr_record *records, u
         }
         status = stack->text == 0 ? decode(index, record->stack, stack, err) : RLMR_OK;
         record->stack = stack->text - 1;
+        record->top = stack->top;
         record->unclean = stack->unclean;
     }
     free(stacks);
@@ -370,7 +381,7 @@ rlmr_status rlmr_stack_index_match(rlmr_stack_index *index, rlmr_record *records
     sort(records, count, sizeof *records, compare_records);
     for (uint64_t i = 0; i < count; i++) {
         push_until(&at, records[i].time_ns);
-        records[i].found = find_stack(&at, index->match, &records[i]);
+        records[i].found = (uint8_t)find_stack(&at, index->match, &records[i]);
     }
     free(memory);
     return decode_found(index, records, count, err);

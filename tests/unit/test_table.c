@@ -411,6 +411,37 @@ static void test_rows_are_appended_and_copied_in_pieces(void) {
     rlmr_table_release(&table);
 }
 
+static void append_places(rlmr_table *table, int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        rlmr_sample_row row = {.place = first + i};
+        CU_ASSERT_EQUAL_FATAL(rlmr_table_append(table, &row, NULL), RLMR_OK);
+    }
+}
+
+static void test_rows_are_moved_behind_others(void) {
+    enum { FIRST = RLMR_BLOCK_ROWS + 10, SECOND = 2 * RLMR_BLOCK_ROWS };
+    rlmr_table all;
+    rlmr_table some;
+    rlmr_table_init(&all, &schema);
+    rlmr_table_init(&some, &schema);
+    append_places(&some, 0, FIRST);
+    const rlmr_rows *block = some.blocks[0];
+    CU_ASSERT_EQUAL(rlmr_table_move(&all, &some, NULL), RLMR_OK);
+    CU_ASSERT_PTR_EQUAL(all.blocks[0], block); /* not copied */
+    append_places(&some, FIRST, SECOND);
+    CU_ASSERT_EQUAL(rlmr_table_move(&all, &some, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_table_move(&all, &some, NULL), RLMR_OK); /* it has none left */
+    CU_ASSERT_EQUAL_FATAL(all.rows, FIRST + SECOND);
+    CU_ASSERT_EQUAL(some.rows, 0);
+    size_t wrong = 0;
+    for (uint64_t row = 0; row < all.rows; row++) {
+        wrong += *(int64_t *)rlmr_table_value(&all, row, COLUMN_place) != (int64_t)row;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    rlmr_table_release(&all);
+    rlmr_table_release(&some);
+}
+
 static void test_translation_replaces_the_ids_of_one_column(void) {
     static const uint32_t map[] = {5, 0, 9};
     enum { ROWS = RLMR_BLOCK_ROWS + 10 };
@@ -474,6 +505,7 @@ CU_TestInfo rlmr_tests_table[] = {
      test_a_block_of_more_rows_than_there_is_room_is_refused},
     {"sorting is stable, whatever order was there", test_sorting_is_stable_whatever_order_was_there},
     {"rows are appended and copied in pieces", test_rows_are_appended_and_copied_in_pieces},
+    {"rows are moved behind others", test_rows_are_moved_behind_others},
     {"translation replaces the ids of one column", test_translation_replaces_the_ids_of_one_column},
     {"rows are copied, and compared by the key", test_rows_are_copied_and_compared},
     CU_TEST_INFO_NULL,
