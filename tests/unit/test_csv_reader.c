@@ -4,6 +4,7 @@
 
 #include <CUnit/Basic.h>
 
+#include <csv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,6 +373,37 @@ static void test_a_quote_that_is_not_closed_for_long_costs_its_row(void) {
     remove_fixture(&made);
 }
 
+/* Behind such a quote a line is at hand whole when it is read again, however long it is. @return rows lost */
+static size_t lost_behind_a_quote(size_t cells, size_t cell_bytes) {
+    char *content = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&content, &bytes);
+    (void)fputs("h\n\"2\n", out);
+    for (size_t i = 0; i < cells; i++) {
+        (void)fprintf(out, "%s%0*d", i == 0 ? "" : ",", (int)cell_bytes, 1);
+    }
+    for (int i = 0; i < RLMR_LIMIT_CSV_ROW_BYTES / 2; i++) {
+        (void)fputs("\n9", out);
+    }
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    fixture made = write_fixture((rlmr_slice){content, bytes});
+    free(content);
+    counted seen = {0};
+    rlmr_damage damage = {.met = count_lost, .self = &seen};
+    CU_ASSERT_EQUAL(rlmr_csv_read(made.path, count_row, &seen, &damage, NULL, NULL), RLMR_OK);
+    remove_fixture(&made);
+    return seen.lost;
+}
+
+static void test_long_lines_behind_a_quote_have_the_same_limits(void) {
+    enum { CELL_BYTES = 8191 };
+    const size_t cells = RLMR_LIMIT_CSV_ROW_BYTES / (CELL_BYTES + 1);
+    CU_ASSERT_EQUAL(lost_behind_a_quote(1, RLMR_LIMIT_CSV_CELL_BYTES), 1);
+    CU_ASSERT_EQUAL(lost_behind_a_quote(1, RLMR_LIMIT_CSV_CELL_BYTES + 1), 2);
+    CU_ASSERT_EQUAL(lost_behind_a_quote(cells, CELL_BYTES), 1);
+    CU_ASSERT_EQUAL(lost_behind_a_quote(cells + 1, CELL_BYTES), 2);
+}
+
 /* Each line opens a quote that nothing closes. */
 static void test_reading_again_has_a_limit(void) {
     enum { LINES = 1 << 17, LINE_BYTES = 128 };
@@ -454,6 +486,102 @@ static void test_a_file_that_is_not_there_cannot_be_read(void) {
     remove_fixture(&made);
 }
 
+/* ---- Plain lines, against libcsv ---- */
+
+/* What libcsv makes of one line, as note_row() writes it. */
+typedef struct {
+    FILE *out;
+    int rows;
+} oracle;
+
+static void oracle_cell(void *text, size_t bytes, void *context) {
+    const char *from = text;
+    const char *to = from + bytes;
+    while (from < to && (*from == ' ' || *from == '\t')) {
+        from++;
+    }
+    while (to > from && (to[-1] == ' ' || to[-1] == '\t')) {
+        to--;
+    }
+    bool absent = to - from == 3 && memcmp(from, "N/A", 3) == 0;
+    (void)fprintf(((oracle *)context)->out, "<%.*s>", absent ? 0 : (int)(to - from), from);
+}
+
+static void oracle_row(int ended_by, void *context) {
+    (void)ended_by;
+    ((oracle *)context)->rows++;
+}
+
+/* @return what the line is, if it is one row and no more begins in it; else NULL */
+static char *ask_oracle(const char *line, size_t bytes) {
+    struct csv_parser parser;
+    char *text = NULL;
+    size_t text_bytes;
+    oracle is = {.out = open_memstream(&text, &text_bytes)};
+    CU_ASSERT_EQUAL_FATAL(csv_init(&parser, 0), 0);
+    CU_ASSERT_EQUAL(csv_parse(&parser, line, bytes, oracle_cell, oracle_row, &is), bytes);
+    int rows = is.rows;
+    CU_ASSERT_EQUAL(csv_fini(&parser, oracle_cell, oracle_row, &is), 0);
+    csv_free(&parser);
+    CU_ASSERT_EQUAL(fclose(is.out), 0);
+    if (rows != 1 || is.rows != 1) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static uint64_t next_random(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 33;
+}
+
+/* A line of cells, some in quotes, some with blanks or a quote where they may be in the way. */
+static size_t random_line(uint64_t *state, char *line) {
+    static const char *const parts[] = {"a", "0.5", "N/A", "\"b\"", "\"c,d\"", "\"\"", "\"e\"\"f\"", ",", ",",
+                                        ",", ",\"", "\",", " ",     "\t",      "\"",   "\"1\t\""};
+    static const char *const ends[] = {"\n", "\r\n", "\r"};
+    char *at = line;
+    for (uint64_t count = 1 + next_random(state) % 8; count > 0; count--) {
+        at = stpcpy(at, parts[next_random(state) % (sizeof parts / sizeof *parts)]);
+    }
+    at = stpcpy(at, ends[next_random(state) % 3]);
+    return (size_t)(at - line);
+}
+
+static void test_plain_lines_are_those_of_libcsv(void) {
+    enum { LINES = 200000, LINE_BYTES = 128 };
+    uint64_t state = 20261130;
+    char *content = NULL;
+    char *wanted = NULL;
+    size_t content_bytes;
+    size_t wanted_bytes;
+    FILE *file = open_memstream(&content, &content_bytes);
+    FILE *rows = open_memstream(&wanted, &wanted_bytes);
+    long offset = 0;
+    int number = 0;
+    int left_out = 0;
+    for (int i = 0; i < LINES; i++) {
+        char line[LINE_BYTES];
+        size_t bytes = random_line(&state, line);
+        char *row = ask_oracle(line, bytes);
+        if (row == NULL) {
+            left_out++;
+            continue;
+        }
+        (void)fwrite(line, 1, bytes, file);
+        (void)fprintf(rows, "%d@%ld:%s\n", number++, offset, row);
+        offset += (long)bytes;
+        free(row);
+    }
+    CU_ASSERT_EQUAL(fclose(file), 0);
+    CU_ASSERT_EQUAL(fclose(rows), 0);
+    CU_ASSERT_TRUE(number > LINES / 2 && left_out > LINES / 20);
+    check_slice((rlmr_slice){content, content_bytes}, (rlmr_slice){wanted, wanted_bytes});
+    free(content);
+    free(wanted);
+}
+
 CU_TestInfo rlmr_tests_csv_reader[] = {
     {"rows have number, offset and cells", test_rows_have_number_offset_and_cells},
     {"empty cells are cells", test_empty_cells_are_cells},
@@ -480,10 +608,12 @@ CU_TestInfo rlmr_tests_csv_reader[] = {
     {"a row has at most so many bytes", test_a_row_has_at_most_so_many_bytes},
     {"a quote that is not closed for long costs its row",
      test_a_quote_that_is_not_closed_for_long_costs_its_row},
+    {"long lines behind a quote have the same limits", test_long_lines_behind_a_quote_have_the_same_limits},
     {"reading again has a limit", test_reading_again_has_a_limit},
     {"the taker of rows may end the reading", test_the_taker_of_rows_may_end_the_reading},
     {"the meter hears of all bytes and may end the reading",
      test_the_meter_hears_of_all_bytes_and_may_end_the_reading},
+    {"plain lines are those of libcsv", test_plain_lines_are_those_of_libcsv},
     {"a file that is not there cannot be read", test_a_file_that_is_not_there_cannot_be_read},
     CU_TEST_INFO_NULL,
 };
