@@ -7,40 +7,78 @@
 
 #define TIME_DIGITS_MIN 16
 #define EXPONENT_MAX 9999 /* far beyond what fits, so that larger ones need not be kept exactly */
+#define DIGITS_MAX 19     /* that fit 64 bits, whatever they are */
 
-/* value = 0.<digits> * 10^point, without leading zeros in digits */
+/* value = 0.<significant digits> * 10^point */
 typedef struct {
-    char digits[RLMR_DECIMAL_BYTES_MAX];
-    int count;
+    uint64_t digits; /* the first of them, as an integer */
+    int count;       /* of all, without leading zeros */
+    int taken;       /* of them in digits */
+    bool next_five;  /* the first that is not in digits is 5 or more */
+    bool more;       /* one of those that are not is no zero */
     int point;
+    int exponent;         /* as it is written */
+    rlmr_slice magnitude; /* what is before the exponent, without its sign */
     bool negative;
     bool has_fraction;
     bool has_exponent;
 } decimal;
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
+static const uint64_t powers_of_ten[DIGITS_MAX + 1] = {
+    1U,
+    10U,
+    100U,
+    1000U,
+    10000U,
+    100000U,
+    1000000U,
+    10000000U,
+    100000000U,
+    1000000000U,
+    10000000000U,
+    100000000000U,
+    1000000000000U,
+    10000000000000U,
+    100000000000000U,
+    1000000000000000U,
+    10000000000000000U,
+    100000000000000000U,
+    1000000000000000000U,
+    10000000000000000000U,
+};
 
+/* @return behind the digits, or 0 if there are none */
 static size_t parse_mantissa(rlmr_slice text, size_t at, decimal *out) {
+    uint64_t digits = 0;
+    int count = 0;
+    int behind_point = 0;
+    bool fraction = false;
     bool any = false;
     for (; at < text.bytes; at++) {
-        char c = text.text[at];
-        if (c == '.' && !out->has_fraction) {
-            out->has_fraction = true;
+        unsigned digit = (unsigned)text.text[at] - '0';
+        if (digit > 9) {
+            if (text.text[at] != '.' || fraction) {
+                break;
+            }
+            fraction = true;
             continue;
         }
-        if (!is_digit(c)) {
-            break;
-        }
         any = true;
-        if (out->count > 0 || c != '0') {
-            out->digits[out->count++] = c;
-            out->point += out->has_fraction ? 0 : 1;
-        } else if (out->has_fraction) {
-            out->point--;
+        behind_point += fraction;
+        if (count < DIGITS_MAX) {
+            digits = digits * 10 + digit;
+            count += digits != 0;
+        } else {
+            out->next_five = out->next_five || (count == DIGITS_MAX && digit >= 5);
+            out->more = out->more || digit != 0;
+            count++;
         }
     }
+    out->digits = digits;
+    out->count = count;
+    out->taken = count < DIGITS_MAX ? count : DIGITS_MAX;
+    out->point = count - behind_point;
+    out->has_fraction = fraction;
     return any ? at : 0;
 }
 
@@ -54,31 +92,29 @@ static bool parse_exponent(rlmr_slice text, size_t at, decimal *out) {
     }
     int exponent = 0;
     for (; at < text.bytes; at++) {
-        if (!is_digit(text.text[at])) {
+        if (text.text[at] < '0' || text.text[at] > '9') {
             return false;
         }
         exponent = exponent * 10 + (text.text[at] - '0');
         exponent = exponent > EXPONENT_MAX ? EXPONENT_MAX : exponent;
     }
-    out->point += negative ? -exponent : exponent;
+    out->exponent = negative ? -exponent : exponent;
+    out->point += out->exponent;
     out->has_exponent = true;
     return true;
 }
 
 static bool parse(rlmr_slice text, decimal *out) {
-    out->count = 0; /* and so there are no digits */
-    out->point = 0;
-    out->has_fraction = false;
-    out->has_exponent = false;
-    out->negative = false;
+    *out = (decimal){.negative = text.bytes > 0 && text.text[0] == '-'};
     if (text.bytes == 0 || text.bytes > RLMR_DECIMAL_BYTES_MAX) {
         return false;
     }
-    out->negative = text.text[0] == '-';
-    size_t at = parse_mantissa(text, text.text[0] == '-' || text.text[0] == '+' ? 1 : 0, out);
+    size_t from = text.text[0] == '-' || text.text[0] == '+' ? 1 : 0;
+    size_t at = parse_mantissa(text, from, out);
     if (at == 0) {
         return false;
     }
+    out->magnitude = (rlmr_slice){.text = text.text + from, .bytes = at - from};
     if (at == text.bytes) {
         return true;
     }
@@ -87,17 +123,17 @@ static bool parse(rlmr_slice text, decimal *out) {
 
 /* The number times 10^shift as an integer, half away from zero. */
 static bool to_integer(const decimal *number, int shift, int64_t *value) {
-    int whole = number->point + shift;
+    int whole = number->point + shift; /* so many digits are before the point */
     uint64_t magnitude = 0;
-    if (number->count > 0 && whole > 19) {
+    if (number->count > 0 && whole > DIGITS_MAX) {
         return false;
     }
-    for (int i = 0; i < whole && number->count > 0; i++) {
-        uint64_t digit = i < number->count ? (uint64_t)(number->digits[i] - '0') : 0;
-        magnitude = magnitude * 10 + digit; /* at most 19 digits: no overflow of 64 unsigned bits */
-    }
-    if (whole >= 0 && whole < number->count && number->digits[whole] >= '5') {
-        magnitude++;
+    if (number->count > 0 && whole >= number->taken) {
+        magnitude = number->digits * powers_of_ten[whole - number->taken]; /* at most 19 digits */
+        magnitude += number->next_five; /* then there are more than 19, and so are these */
+    } else if (number->count > 0 && whole >= 0) {
+        uint64_t power = powers_of_ten[number->taken - whole];
+        magnitude = number->digits / power + (number->digits % power >= power / 2);
     }
     if (magnitude > INT64_MAX) {
         return false;
@@ -121,39 +157,58 @@ bool rlmr_decimal_time_to_ns(rlmr_slice text, int power, int64_t *ns) {
 
 /* Digits and a power of ten that are both doubles exactly: one operation rounds once (Clinger, How to Read Floating Point
  * Numbers Accurately, PLDI 1990). @return false if they are not */
-static bool to_double_exactly(const decimal *number, int exponent, double *value) {
+static bool to_double_at_once(uint64_t digits, int power, double *value) {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    enum { DIGITS_MAX = 15, POWER_MAX = sizeof powers / sizeof powers[0] - 1 };
-    int power = number->point + exponent - number->count;
-    if (number->count > DIGITS_MAX || (number->count > 0 && (power > POWER_MAX || power < -POWER_MAX))) {
+    enum { POWER_MAX = sizeof powers / sizeof powers[0] - 1 };
+    if (digits > (uint64_t)1 << 53 || power > POWER_MAX || power < -POWER_MAX) {
         return false;
     }
-    int64_t digits = 0;
-    for (int i = 0; i < number->count; i++) {
-        digits = digits * 10 + (number->digits[i] - '0');
-    }
-    power = digits == 0 ? 0 : power;
-    double magnitude = power < 0 ? (double)digits / powers[-power] : (double)digits * powers[power];
-    *value = number->negative ? -magnitude : magnitude;
+    *value = power < 0 ? (double)digits / powers[-power] : (double)digits * powers[power];
     return true;
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+/* digits / divisor, both not 0: the integer quotient has 64 bits and more, of which 55 are kept, and the last of these says whether anything
+ * is behind it; so the one conversion rounds as if all were there. */
+static double divide(uint64_t digits, uint64_t divisor) {
+    enum { KEPT_BITS = 55 };
+    int shift = __builtin_clzll(digits);
+    wide dividend = (wide)(digits << shift) << 64;
+    wide quotient = dividend / divisor;
+    uint64_t high = (uint64_t)(quotient >> 64);
+    int bits = high != 0 ? 128 - __builtin_clzll(high) : 64;
+    int dropped = bits - KEPT_BITS;
+    uint64_t kept = (uint64_t)(quotient >> dropped);
+    bool rest = (wide)kept << dropped != quotient || quotient * divisor != dividend;
+    return ldexp((double)(kept | rest), dropped - 64 - shift);
+}
+
+/* One call of strtod() rounds once, whatever the digits and the exponent. The program never sets a locale, so the point is a point. */
+static double to_double_by_library(const decimal *number, int exponent) {
+    char text[RLMR_DECIMAL_BYTES_MAX + 32];
+    (void)snprintf(text, sizeof text, "%.*se%d", (int)number->magnitude.bytes, number->magnitude.text,
+                   number->exponent + exponent);
+    return strtod(text, NULL);
 }
 
 bool rlmr_decimal_to_double(rlmr_slice text, int exponent, double *value) {
     decimal number;
+    double magnitude = 0;
     if (!parse(text, &number)) {
         return false;
     }
-    if (to_double_exactly(&number, exponent, value)) {
-        return true;
+    int power = number.point + exponent - number.taken;
+    bool all_taken = number.count == number.taken;
+    if (all_taken && number.digits != 0 && power < 0 && power >= -DIGITS_MAX &&
+        number.digits > (uint64_t)1 << 53) {
+        magnitude = divide(number.digits, powers_of_ten[-power]);
+    } else if (number.count > 0 && !(all_taken && to_double_at_once(number.digits, power, &magnitude))) {
+        magnitude = to_double_by_library(&number, exponent);
     }
-    /* One call of strtod() rounds once, whatever the exponent. The program never sets a locale, so the point
-     * is a point. */
-    char exact[RLMR_DECIMAL_BYTES_MAX + 32];
-    (void)snprintf(exact, sizeof exact, "%s0.0%.*se%d", number.negative ? "-" : "", number.count,
-                   number.digits, number.point + exponent + 1);
-    *value = strtod(exact, NULL);
-    return isfinite(*value);
+    *value = number.negative ? -magnitude : magnitude;
+    return isfinite(magnitude);
 }
 
 bool rlmr_decimal_to_i64(rlmr_slice text, int64_t *value) {
@@ -164,13 +219,12 @@ bool rlmr_decimal_to_i64(rlmr_slice text, int64_t *value) {
 
 bool rlmr_decimal_to_whole(rlmr_slice text, int64_t *value) {
     decimal number;
-    if (!parse(text, &number)) {
+    if (!parse(text, &number) || number.more) {
         return false;
     }
-    for (int i = number.point > 0 ? number.point : 0; i < number.count; i++) {
-        if (number.digits[i] != '0') {
-            return false;
-        }
+    int whole = number.point > 0 ? number.point : 0;
+    if (whole < number.taken && number.digits % powers_of_ten[number.taken - whole] != 0) {
+        return false;
     }
     return to_integer(&number, 0, value);
 }

@@ -309,6 +309,75 @@ static void test_doubles_are_those_of_strtod(void) {
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
+/* Odd integers of 54 bits over 2, 4 and 8: each lies in the middle between two doubles, and its neighbours in the last digit do not. */
+static void test_doubles_that_lie_in_the_middle(void) {
+    uint64_t state = 54;
+    int wrong = 0;
+    for (int i = 0; i < 100000; i++) {
+        char text[64];
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        uint64_t odd = (state >> 11) | UINT64_C(1) << 53 | 1;
+        int bits = 1 + i % 3;
+        uint64_t digits = (odd & ((1U << bits) - 1)) * (bits == 1 ? 5 : bits == 2 ? 25 : 125);
+        uint64_t last = digits + (uint64_t)(i / 3 % 3) - 1;
+        (void)snprintf(text, sizeof text, "%llu.%0*llu", (unsigned long long)(odd >> bits), bits,
+                       (unsigned long long)last);
+        wrong += !converts_to(text, 0, strtod(text, NULL));
+        /* Of 57 bits, and so near the middle that only the last one is beside it. */
+        (void)snprintf(text, sizeof text, "%llu.5", (unsigned long long)((odd >> 1) << 3 | 4));
+        wrong += !converts_to(text, 0, strtod(text, NULL));
+        /* A quotient whose last bits may all be 0 with a rest behind them. */
+        (void)snprintf(text, sizeof text, "0.%019llu", (unsigned long long)state % 10000000000000000000U);
+        wrong += !converts_to(text, 0, strtod(text, NULL));
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
+/* Up to 24 digits with a point somewhere: what is before it, after `shift` digits more, and then rounded by the digit behind.
+ * @return false if that is beyond 64 bits */
+static bool shift_point(const char *digits, int point, int shift, int64_t *value) {
+    uint64_t magnitude = 0;
+    int count = (int)strlen(digits);
+    for (int i = 0; i < point + shift; i++) {
+        unsigned digit = i < count ? (unsigned)(digits[i] - '0') : 0;
+        if (magnitude > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        magnitude = magnitude * 10 + digit;
+    }
+    magnitude += point + shift < count && digits[point + shift] >= '5';
+    *value = (int64_t)magnitude;
+    return magnitude <= INT64_MAX;
+}
+
+static void test_integers_of_many_digits(void) {
+    uint64_t state = 24;
+    int wrong = 0;
+    int fit = 0;
+    for (int i = 0; i < 200000; i++) {
+        char digits[32] = "";
+        char text[64];
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int count = 1 + (int)(state >> 33) % 24;
+        for (int d = 0; d < count; d++) {
+            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            digits[d] = "0000456789123499"[state >> 60];
+        }
+        int point = (int)(state >> 33) % (count + 1);
+        (void)snprintf(text, sizeof text, "%.*s.%s", point, digits, digits + point);
+        int64_t wanted = 0;
+        int64_t ns = 0;
+        bool fits = shift_point(digits, point, 3, &wanted);
+        wrong += rlmr_decimal_us_to_ns(rlmr_slice_of(text), &ns) != fits || (fits && ns != wanted);
+        bool whole =
+            shift_point(digits, point, 0, &wanted) && strspn(digits + point, "0") == strlen(digits + point);
+        wrong += rlmr_decimal_to_whole(rlmr_slice_of(text), &ns) != whole || (whole && ns != wanted);
+        fit += fits;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_TRUE(fit > 50000 && fit < 190000);
+}
+
 static void test_doubles_of_all_forms(void) {
     CU_ASSERT_TRUE(converts_to("0", 0, 0.0));
     CU_ASSERT_TRUE(converts_to("-0", 0, -0.0));
@@ -358,6 +427,8 @@ CU_TestInfo rlmr_tests_decimal[] = {
     {"the longest text has 255 bytes", test_the_longest_text_has_255_bytes},
     {"a double is rounded once, whatever the exponent", test_a_double_is_rounded_once},
     {"doubles are those of strtod()", test_doubles_are_those_of_strtod},
+    {"doubles that lie in the middle between two", test_doubles_that_lie_in_the_middle},
+    {"integers of many digits", test_integers_of_many_digits},
     {"doubles are read in all forms", test_doubles_of_all_forms},
     {"doubles keep to their limits", test_the_limits_of_a_double},
     CU_TEST_INFO_NULL,
