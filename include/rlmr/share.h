@@ -2,7 +2,7 @@
 /** The memory analysis of one capture by several processes, which share its bytes.
  *
  *  Each reads its part of operator_memory.csv and of trace_view.json, and keeps the rows of its records. Between the steps all tell
- *  each other what they have found: the names of the records, by which events are chosen; then the events, so that each can
+ *  each other what they have found: the names of the records, by which events are chosen; then the events that each needs to
  *  match its records. It works for files in which nothing is wrong. If anything is, all drop what they have and one process maps
  *  the capture alone, so that damage has one meaning. */
 #ifndef RLMR_SHARE_H
@@ -32,7 +32,14 @@ RLMR_MUST_CHECK rlmr_status rlmr_share_open(const rlmr_capture *capture, const r
 void rlmr_share_close(rlmr_share *share);
 
 /** In this order: rlmr_share_work(), then tell the others and hear each of them, once. */
-typedef enum { RLMR_SHARE_RECORDS, RLMR_SHARE_EVENTS, RLMR_SHARE_STACKS, RLMR_SHARE_STEPS } rlmr_share_step;
+typedef enum {
+    RLMR_SHARE_RECORDS,
+    RLMR_SHARE_EVENTS,
+    RLMR_SHARE_QUESTIONS, /**< no work: which forward operators each looks for, */
+    RLMR_SHARE_ANSWERS,   /**< and those that the others have */
+    RLMR_SHARE_STACKS,
+    RLMR_SHARE_STEPS
+} rlmr_share_step;
 
 /** @return OK, also if something is wrong with the files; E_NOMEM, E_RANGE, or what the meter returned */
 RLMR_MUST_CHECK rlmr_status rlmr_share_work(rlmr_share *share, rlmr_share_step step, rlmr_error *err);

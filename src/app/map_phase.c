@@ -227,7 +227,9 @@ static rlmr_status map_shared(mapping *self, rlmr_error *err) {
     rlmr_status status = wait_for_all(self, work(self, RLMR_SHARE_RECORDS, err), err);
     status = status == RLMR_OK ? exchange(self, RLMR_SHARE_RECORDS, err) : status;
     status = status == RLMR_OK ? read_all(self, err) : status;
-    status = status == RLMR_OK ? exchange(self, RLMR_SHARE_EVENTS, err) : status;
+    for (rlmr_share_step step = RLMR_SHARE_EVENTS; step <= RLMR_SHARE_ANSWERS && status == RLMR_OK; step++) {
+        status = exchange(self, step, err);
+    }
     status = status == RLMR_OK ? match(self, err) : status;
     return status == RLMR_OK ? wait_for_all(self, map_captures(self, true, err), err) : status;
 }

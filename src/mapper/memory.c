@@ -308,6 +308,10 @@ rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_file_damage *damage, rl
     return status;
 }
 
+rlmr_time_window rlmr_memory_window(const rlmr_memory *memory) {
+    return (rlmr_time_window){.first_ns = memory->first_ns, .last_ns = memory->last_ns};
+}
+
 rlmr_status rlmr_memory_encode_records(const rlmr_memory *memory, rlmr_bytes *out, rlmr_error *err) {
     uint32_t count = rlmr_symtab_count(memory->names);
     rlmr_status status = rlmr_bytes_append_i64(out, memory->first_ns, err);
@@ -338,6 +342,16 @@ rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_slice told, rlmr_
 rlmr_status rlmr_memory_encode_events(const rlmr_memory *memory, const rlmr_time_window *window,
                                       rlmr_bytes *out, rlmr_error *err) {
     return rlmr_stack_index_encode(memory->index, window, out, err);
+}
+
+rlmr_status rlmr_memory_ask(const rlmr_memory *memory, const rlmr_time_window *own, rlmr_bytes *out,
+                            rlmr_error *err) {
+    return rlmr_stack_index_ask(memory->index, own, out, err);
+}
+
+rlmr_status rlmr_memory_answer(const rlmr_memory *memory, const rlmr_bytes *asked,
+                               const rlmr_time_window *window, rlmr_bytes *out, rlmr_error *err) {
+    return rlmr_stack_index_answer(memory->index, asked, window, out, err);
 }
 
 rlmr_status rlmr_memory_take_events(rlmr_memory *memory, rlmr_slice told, rlmr_error *err) {

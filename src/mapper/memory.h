@@ -4,8 +4,8 @@
 
 #include "damage.h"
 #include "rlmr/csv_reader.h"
-#include "stack_index.h"
 #include "rlmr/trace_reader.h"
+#include "stack_index.h"
 
 typedef struct rlmr_memory rlmr_memory;
 
@@ -38,8 +38,11 @@ RLMR_MUST_CHECK rlmr_status rlmr_memory_event(void *memory, const rlmr_trace_eve
 RLMR_MUST_CHECK rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_file_damage *damage,
                                                rlmr_error *err);
 
+/** Of the records here that look for a stack; all must have been read. */
+rlmr_time_window rlmr_memory_window(const rlmr_memory *memory);
+
 /** For a capture that several processes read. Each appends to `out` what the others must take: after the rows, the names and the
- *  times of the records; after the events, call stacks that may belong to the other's records.
+ *  times of the records; after the events, what may matter to the other's records, see stack_index.h.
  *  @param window that of the other's records which look for a stack
  *  @return OK, E_NOMEM, E_PARSE; of take_events() E_RANGE and E_LIMIT (STACKS) too */
 RLMR_MUST_CHECK rlmr_status rlmr_memory_encode_records(const rlmr_memory *memory, rlmr_bytes *out,
@@ -49,6 +52,11 @@ RLMR_MUST_CHECK rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_s
 RLMR_MUST_CHECK rlmr_status rlmr_memory_encode_events(const rlmr_memory *memory,
                                                       const rlmr_time_window *window, rlmr_bytes *out,
                                                       rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_memory_ask(const rlmr_memory *memory, const rlmr_time_window *own,
+                                            rlmr_bytes *out, rlmr_error *err);
+RLMR_MUST_CHECK rlmr_status rlmr_memory_answer(const rlmr_memory *memory, const rlmr_bytes *asked,
+                                               const rlmr_time_window *window, rlmr_bytes *out,
+                                               rlmr_error *err);
 RLMR_MUST_CHECK rlmr_status rlmr_memory_take_events(rlmr_memory *memory, rlmr_slice told, rlmr_error *err);
 
 /** So many rows of the file come before those that were taken here. */

@@ -25,7 +25,8 @@ struct rlmr_share {
     rlmr_meter counting; /* seen.bytes_read, on the way to the caller's */
     const rlmr_meter *meter;
     rlmr_memory *memory;
-    rlmr_time_window *windows; /* of the records of each part; ours stays empty */
+    rlmr_time_window *windows; /* of the records of each part */
+    rlmr_bytes *asked;         /* by each of the other parts, see rlmr_stack_index_ask() */
     bool sound;                /* nothing is wrong, as far as is known */
     bool wants_trace;          /* a record of some part looks for a stack */
     int64_t rows_before;       /* of the file of records, in earlier parts */
@@ -79,8 +80,10 @@ rlmr_status rlmr_share_open(const rlmr_capture *capture, const rlmr_piece *piece
     share->counting = (rlmr_meter){.advance = count_bytes, .self = share};
     share->sound = true;
     share->windows = calloc((size_t)piece->count, sizeof *share->windows);
-    rlmr_status status =
-        share->windows == NULL ? rlmr_error_set(err, RLMR_E_NOMEM, "no memory to map a capture") : RLMR_OK;
+    share->asked = calloc((size_t)piece->count, sizeof *share->asked);
+    rlmr_status status = share->windows == NULL || share->asked == NULL
+                             ? rlmr_error_set(err, RLMR_E_NOMEM, "no memory to map a capture")
+                             : RLMR_OK;
     status = status == RLMR_OK ? rlmr_memory_open(&share->seen, options, &share->partial, &share->memory, err)
                                : status;
     if (status != RLMR_OK) {
@@ -94,6 +97,10 @@ void rlmr_share_close(rlmr_share *share) {
     if (share != NULL) {
         rlmr_memory_close(share->memory);
         rlmr_table_release(&share->partial.tables[RLMR_TABLE_memory_events]);
+        for (int part = 0; share->asked != NULL && part < share->piece.count; part++) {
+            rlmr_bytes_release(&share->asked[part]);
+        }
+        free(share->asked);
         free(share->windows);
         free(share->seen.message);
         free(share);
@@ -147,6 +154,7 @@ static rlmr_status read_records(rlmr_share *share, rlmr_error *err) {
                                      &trouble);
     }
     rlmr_memory_rows_end(share->memory);
+    share->windows[share->piece.index] = rlmr_memory_window(share->memory);
     share->own.rows = (int64_t)rows;
     share->own.memory_rows = share->seen.memory_rows;
     share->wants_trace = share->wants_trace || rlmr_memory_wants_trace(share->memory);
@@ -194,6 +202,8 @@ rlmr_status rlmr_share_work(rlmr_share *share, rlmr_share_step step, rlmr_error 
         status = share->sound && share->wants_trace ? match(share, err) : RLMR_OK;
         share->all = share->own;
         break;
+    case RLMR_SHARE_QUESTIONS:
+    case RLMR_SHARE_ANSWERS:
     case RLMR_SHARE_STEPS:
         break;
     }
@@ -206,16 +216,30 @@ static rlmr_status put_counts(const rlmr_share *share, rlmr_bytes *out, rlmr_err
     return status == RLMR_OK ? rlmr_bytes_append(out, &share->own, sizeof share->own, err) : status;
 }
 
+/* What is found in a step, for part `to`. */
+static rlmr_status put_findings(const rlmr_share *share, rlmr_share_step step, int to, rlmr_bytes *out,
+                                rlmr_error *err) {
+    const rlmr_time_window *window = &share->windows[to];
+    switch (step) {
+    case RLMR_SHARE_RECORDS:
+        return rlmr_memory_encode_records(share->memory, out, err);
+    case RLMR_SHARE_EVENTS:
+        return rlmr_memory_encode_events(share->memory, window, out, err);
+    case RLMR_SHARE_QUESTIONS:
+        return rlmr_memory_ask(share->memory, &share->windows[share->piece.index], out, err);
+    case RLMR_SHARE_ANSWERS:
+        return rlmr_memory_answer(share->memory, &share->asked[to], window, out, err);
+    case RLMR_SHARE_STACKS:
+    case RLMR_SHARE_STEPS:
+        break;
+    }
+    return RLMR_OK;
+}
+
 rlmr_status rlmr_share_tell(const rlmr_share *share, rlmr_share_step step, int to, rlmr_bytes *out,
                             rlmr_error *err) {
     rlmr_status status = put_counts(share, out, err);
-    if (status == RLMR_OK && share->sound && step == RLMR_SHARE_RECORDS) {
-        status = rlmr_memory_encode_records(share->memory, out, err);
-    }
-    if (status == RLMR_OK && share->sound && step == RLMR_SHARE_EVENTS) {
-        status = rlmr_memory_encode_events(share->memory, &share->windows[to], out, err);
-    }
-    return status;
+    return status == RLMR_OK && share->sound ? put_findings(share, step, to, out, err) : status;
 }
 
 static rlmr_status take_counts(rlmr_share *share, rlmr_share_step step, int from, rlmr_reader *in,
@@ -249,6 +273,34 @@ static rlmr_status hear_records(rlmr_share *share, int from, rlmr_slice told, rl
     return status;
 }
 
+static rlmr_status hear_events(rlmr_share *share, rlmr_slice told, rlmr_error *err) {
+    rlmr_error trouble;
+    rlmr_error_clear(&trouble);
+    rlmr_status status = rlmr_memory_take_events(share->memory, told, &trouble);
+    if (status == RLMR_E_LIMIT) { /* one process would meet it too, and says so */
+        share->sound = false;
+        return RLMR_OK;
+    }
+    return status == RLMR_OK ? RLMR_OK : rlmr_error_set(err, status, "%s", trouble.message);
+}
+
+static rlmr_status hear_findings(rlmr_share *share, rlmr_share_step step, int from, rlmr_slice told,
+                                 rlmr_error *err) {
+    switch (step) {
+    case RLMR_SHARE_RECORDS:
+        return hear_records(share, from, told, err);
+    case RLMR_SHARE_EVENTS:
+    case RLMR_SHARE_ANSWERS:
+        return hear_events(share, told, err);
+    case RLMR_SHARE_QUESTIONS:
+        return rlmr_bytes_append(&share->asked[from], told.text, told.bytes, err);
+    case RLMR_SHARE_STACKS:
+    case RLMR_SHARE_STEPS:
+        break;
+    }
+    return RLMR_OK;
+}
+
 rlmr_status rlmr_share_hear(rlmr_share *share, rlmr_share_step step, int from, rlmr_slice told,
                             rlmr_error *err) {
     rlmr_reader in = {.data = (const uint8_t *)told.text, .bytes = told.bytes};
@@ -259,21 +311,8 @@ rlmr_status rlmr_share_hear(rlmr_share *share, rlmr_share_step step, int from, r
     }
     rlmr_status status = take_counts(share, step, from, &in, &sound, err);
     share->sound = share->sound && sound;
-    if (status != RLMR_OK || !share->sound || step == RLMR_SHARE_STACKS) {
-        return status;
-    }
     rlmr_slice rest = {.text = told.text + in.at, .bytes = told.bytes - in.at};
-    if (step == RLMR_SHARE_RECORDS) {
-        return hear_records(share, from, rest, err);
-    }
-    rlmr_error trouble;
-    rlmr_error_clear(&trouble);
-    status = rlmr_memory_take_events(share->memory, rest, &trouble);
-    if (status == RLMR_E_LIMIT) { /* one process would meet it too, and says so */
-        share->sound = false;
-        return RLMR_OK;
-    }
-    return status == RLMR_OK ? RLMR_OK : rlmr_error_set(err, status, "%s", trouble.message);
+    return status == RLMR_OK && share->sound ? hear_findings(share, step, from, rest, err) : status;
 }
 
 int64_t rlmr_share_bytes_read(const rlmr_share *share) {

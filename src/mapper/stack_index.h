@@ -60,13 +60,24 @@ typedef struct {
     int64_t last_ns;
 } rlmr_time_window;
 
-/** Append to `out` what may matter to records of that window, for a process that reads another part of the same trace.
- *  @return OK or E_NOMEM */
+/** For processes that read parts of the same trace. First each tells another of the operators that may matter to the records of that one, which
+ *  have times in `window`; then it asks for the sequence numbers of all backward operators that may matter to its own; and the others answer
+ *  with the forward operators that have these. Each appends to `out`. @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index,
                                                     const rlmr_time_window *window, rlmr_bytes *out,
                                                     rlmr_error *err);
 
-/** Add what another process has encoded; its names are among the names here. What is then found does not depend on which
+/** @param window of the records here */
+RLMR_MUST_CHECK rlmr_status rlmr_stack_index_ask(const rlmr_stack_index *index,
+                                                 const rlmr_time_window *window, rlmr_bytes *out,
+                                                 rlmr_error *err);
+
+/** @param asked what the process has appended that asks  @param window of its records */
+RLMR_MUST_CHECK rlmr_status rlmr_stack_index_answer(const rlmr_stack_index *index, const rlmr_bytes *asked,
+                                                    const rlmr_time_window *window, rlmr_bytes *out,
+                                                    rlmr_error *err);
+
+/** Add what another process has encoded, or answered; its names are among the names here. What is then found does not depend on which
  *  process has seen which event. @return OK, E_NOMEM, E_RANGE, E_LIMIT (STACKS), E_PARSE */
 RLMR_MUST_CHECK rlmr_status rlmr_stack_index_take(rlmr_stack_index *index, rlmr_slice encoded,
                                                   rlmr_error *err);

@@ -88,39 +88,76 @@ static rlmr_status map_forward_entry(void *entry, id_maps *maps, rlmr_error *err
     return map_stack(&maps->stacks, &((forward_entry *)entry)->stack, err);
 }
 
+/* ---- What matters to another process ---- */
+
+/* What one process is told. */
+typedef struct {
+    const rlmr_stack_index *index;
+    const rlmr_time_window *window; /* of its records */
+    bool answers;                   /* with forward entries; else it is told of all others */
+    rlmr_slice asked;               /* int64_t: sequence numbers, in order */
+    id_maps maps;
+    rlmr_bytes *out;
+} telling;
+
 /* Whether it may enclose a time of the window, or starts inside it. */
 static bool meets(int64_t ts, int64_t end, const rlmr_time_window *window) {
     return ts <= window->last_ns && end > window->first_ns;
 }
 
-static bool stack_meets(const void *entry, const rlmr_time_window *window) {
-    return meets(((const stack_entry *)entry)->ts, ((const stack_entry *)entry)->end, window);
+static bool stack_matters(const void *entry, const telling *to) {
+    return meets(((const stack_entry *)entry)->ts, ((const stack_entry *)entry)->end, to->window);
 }
 
-static bool plain_meets(const void *entry, const rlmr_time_window *window) {
-    return meets(((const plain_entry *)entry)->ts, ((const plain_entry *)entry)->end, window);
+static bool plain_matters(const void *entry, const telling *to) {
+    return meets(((const plain_entry *)entry)->ts, ((const plain_entry *)entry)->end, to->window);
 }
 
-static bool backward_meets(const void *entry, const rlmr_time_window *window) {
-    return meets(((const backward_entry *)entry)->ts, ((const backward_entry *)entry)->end, window);
+static bool backward_matters(const void *entry, const telling *to) {
+    return meets(((const backward_entry *)entry)->ts, ((const backward_entry *)entry)->end, to->window);
 }
 
-/* Its backward op may begin long after it. */
-static bool forward_meets(const void *entry, const rlmr_time_window *window) {
-    return ((const forward_entry *)entry)->ts <= window->last_ns;
+static int64_t asked_at(const telling *to, size_t place) {
+    int64_t sequence;
+    memcpy(&sequence, to->asked.text + place * sizeof sequence, sizeof sequence);
+    return sequence;
+}
+
+/* Bisection. */
+static bool is_asked(const telling *to, int64_t sequence) {
+    size_t low = 0;
+    size_t high = to->asked.bytes / sizeof sequence;
+    if (high == 0 || sequence < asked_at(to, 0) || sequence > asked_at(to, high - 1)) {
+        return false;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (asked_at(to, middle) < sequence) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return asked_at(to, low) == sequence;
+}
+
+/* It starts before its backward op, which may begin long after it. */
+static bool forward_matters(const void *entry, const telling *to) {
+    const forward_entry *at = entry;
+    return at->ts <= to->window->last_ns && is_asked(to, at->sequence);
 }
 
 typedef struct {
     size_t entries; /* where the index has them */
     size_t bytes;   /* of an entry */
     rlmr_status (*map)(void *entry, id_maps *maps, rlmr_error *err);
-    bool (*meets)(const void *entry, const rlmr_time_window *window);
+    bool (*matters)(const void *entry, const telling *to);
 } entry_kind;
 
 enum { STACKS, PLAINS, BACKWARDS, FORWARDS, KINDS };
 
 #define KIND(name)                                                                                           \
-    { offsetof(rlmr_stack_index, name##s), sizeof(name##_entry), map_##name##_entry, name##_meets }
+    { offsetof(rlmr_stack_index, name##s), sizeof(name##_entry), map_##name##_entry, name##_matters }
 static const entry_kind kinds[KINDS] = {
     [STACKS] = KIND(stack), [PLAINS] = KIND(plain), [BACKWARDS] = KIND(backward), [FORWARDS] = KIND(forward)};
 
@@ -140,14 +177,6 @@ static const rlmr_bytes *entries_in(const rlmr_stack_index *index, const entry_k
 }
 
 /* ---- Out ---- */
-
-/* What one process is told. */
-typedef struct {
-    const rlmr_stack_index *index;
-    const rlmr_time_window *window;
-    id_maps maps;
-    rlmr_bytes *out;
-} telling;
 
 /* A slice whose length is not known yet: fill it in with end_slice(). */
 static rlmr_status begin_slice(rlmr_bytes *out, size_t *at, rlmr_error *err) {
@@ -169,16 +198,16 @@ static rlmr_status tell_entry(telling *to, const entry_kind *kind, const void *e
     return status == RLMR_OK ? rlmr_bytes_append(to->out, &copy, kind->bytes, err) : status;
 }
 
-/* Those that meet the window, of which there may be many: the memory for them is taken at once. */
-static rlmr_status tell_meeting(telling *to, const entry_kind *kind, rlmr_error *err) {
+/* There may be many: the memory for them is taken at once. */
+static rlmr_status tell_what_matters(telling *to, const entry_kind *kind, rlmr_error *err) {
     const rlmr_bytes *entries = entries_in(to->index, kind);
     size_t bytes = 0;
     for (size_t at = 0; at < entries->bytes; at += kind->bytes) {
-        bytes += kind->meets(entries->data + at, to->window) ? kind->bytes : 0;
+        bytes += kind->matters(entries->data + at, to) ? kind->bytes : 0;
     }
     rlmr_status status = rlmr_bytes_reserve(to->out, bytes, err);
     for (size_t at = 0; at < entries->bytes && status == RLMR_OK; at += kind->bytes) {
-        if (kind->meets(entries->data + at, to->window)) {
+        if (kind->matters(entries->data + at, to)) {
             status = tell_entry(to, kind, entries->data + at, err);
         }
     }
@@ -206,7 +235,7 @@ static rlmr_status tell_nearest(telling *to, rlmr_error *err) {
     }
     rlmr_status status = RLMR_OK;
     for (uint32_t name = 0; name < names && status == RLMR_OK; name++) {
-        if (last[name] != NULL && !stack_meets(last[name], to->window)) {
+        if (last[name] != NULL && !stack_matters(last[name], to)) {
             status = tell_entry(to, &kinds[STACKS], last[name], err);
         }
     }
@@ -215,10 +244,10 @@ static rlmr_status tell_nearest(telling *to, rlmr_error *err) {
 }
 
 static rlmr_status tell_kind(telling *to, size_t kind, rlmr_error *err) {
-    bool any = to->window->first_ns <= to->window->last_ns;
+    bool any = to->window->first_ns <= to->window->last_ns && to->answers == (kind == FORWARDS);
     size_t at;
     rlmr_status status = begin_slice(to->out, &at, err);
-    status = status == RLMR_OK && any ? tell_meeting(to, &kinds[kind], err) : status;
+    status = status == RLMR_OK && any ? tell_what_matters(to, &kinds[kind], err) : status;
     if (status == RLMR_OK && any && kind == STACKS && to->index->match != RLMR_MATCH_ENCLOSING) {
         status = tell_nearest(to, err);
     }
@@ -268,26 +297,82 @@ static rlmr_status tell_texts(telling *to, const rlmr_symtab *texts, const id_ma
 
 static rlmr_status tell_counts(const telling *to, rlmr_error *err) {
     const rlmr_stack_index *index = to->index;
-    uint32_t stacks = rlmr_symtab_count(index->raw_stacks) - 1; /* without the empty text */
+    /* Without the empty text; told once. */
+    uint32_t stacks = to->answers ? 0 : rlmr_symtab_count(index->raw_stacks) - 1;
     rlmr_status status = rlmr_bytes_append_u32(to->out, index->any, err);
     status = status == RLMR_OK ? rlmr_bytes_append_i64(to->out, index->least_ns, err) : status;
     status = status == RLMR_OK ? rlmr_bytes_append_i64(to->out, index->greatest_ns, err) : status;
     return status == RLMR_OK ? rlmr_bytes_append_u32(to->out, stacks, err) : status;
 }
 
+static rlmr_status tell(telling *to, rlmr_error *err) {
+    const rlmr_stack_index *index = to->index;
+    rlmr_status status = open_maps(to, err);
+    status = status == RLMR_OK ? tell_counts(to, err) : status;
+    for (size_t kind = 0; kind < KINDS && status == RLMR_OK; kind++) {
+        status = tell_kind(to, kind, err);
+    }
+    status = status == RLMR_OK ? tell_pairs(to, err) : status;
+    status = status == RLMR_OK ? tell_texts(to, index->names, &to->maps.names, err) : status;
+    status = status == RLMR_OK ? tell_texts(to, index->threads, &to->maps.threads, err) : status;
+    status = status == RLMR_OK ? tell_texts(to, index->raw_stacks, &to->maps.stacks, err) : status;
+    release_maps(&to->maps);
+    return status;
+}
+
 rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index, const rlmr_time_window *window,
                                     rlmr_bytes *out, rlmr_error *err) {
     telling to = {.index = index, .window = window, .out = out};
-    rlmr_status status = open_maps(&to, err);
-    status = status == RLMR_OK ? tell_counts(&to, err) : status;
-    for (size_t kind = 0; kind < KINDS && status == RLMR_OK; kind++) {
-        status = tell_kind(&to, kind, err);
+    return tell(&to, err);
+}
+
+rlmr_status rlmr_stack_index_answer(const rlmr_stack_index *index, const rlmr_bytes *asked,
+                                    const rlmr_time_window *window, rlmr_bytes *out, rlmr_error *err) {
+    telling to = {.index = index,
+                  .window = window,
+                  .answers = true,
+                  .asked = {.text = (const char *)asked->data, .bytes = asked->bytes},
+                  .out = out};
+    return tell(&to, err);
+}
+
+static int compare_sequences(const void *left, const void *right) {
+    int64_t a = *(const int64_t *)left;
+    int64_t b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static rlmr_status collect_sequences(const rlmr_stack_index *index, const rlmr_time_window *window,
+                                     rlmr_bytes *out, rlmr_error *err) {
+    const backward_entry *entries = (const backward_entry *)(const void *)index->backwards.data;
+    size_t count = index->backwards.bytes / sizeof *entries;
+    rlmr_status status = RLMR_OK;
+    for (size_t i = 0; i < count && status == RLMR_OK; i++) {
+        if (meets(entries[i].ts, entries[i].end, window)) {
+            status = rlmr_bytes_append_i64(out, entries[i].sequence, err);
+        }
     }
-    status = status == RLMR_OK ? tell_pairs(&to, err) : status;
-    status = status == RLMR_OK ? tell_texts(&to, index->names, &to.maps.names, err) : status;
-    status = status == RLMR_OK ? tell_texts(&to, index->threads, &to.maps.threads, err) : status;
-    status = status == RLMR_OK ? tell_texts(&to, index->raw_stacks, &to.maps.stacks, err) : status;
-    release_maps(&to.maps);
+    return status;
+}
+
+rlmr_status rlmr_stack_index_ask(const rlmr_stack_index *index, const rlmr_time_window *window,
+                                 rlmr_bytes *out, rlmr_error *err) {
+    rlmr_bytes found = {0};
+    rlmr_status status = collect_sequences(index, window, &found, err);
+    int64_t *sequences = (int64_t *)(void *)found.data;
+    size_t count = found.bytes / sizeof *sequences;
+    size_t distinct = 0;
+    if (count > 0) {
+        qsort(sequences, count, sizeof *sequences, compare_sequences);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || sequences[i] != sequences[i - 1]) {
+            sequences[distinct++] = sequences[i];
+        }
+    }
+    status =
+        status == RLMR_OK ? rlmr_bytes_append(out, sequences, distinct * sizeof *sequences, err) : status;
+    rlmr_bytes_release(&found);
     return status;
 }
 
