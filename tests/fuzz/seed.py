@@ -60,11 +60,12 @@ def wire_map(roles, layouts, groups, stages):
 
 def wire_index(names, threads, stacks, pairs, stack_entries=(), plains=(), backwards=(), forwards=()):
     """An index of call stacks; an id is a place in a list, from 1."""
-    data = struct.pack("<Iqq", 1, 5, 900)
-    for texts in (names, threads, stacks, [struct.pack("<II", *pair) for pair in pairs]):
+    forms = (("<qqQIII4x", stack_entries), ("<qqQII", plains), ("<qqQqII", backwards), ("<qqQI4x", forwards), ("<II", pairs))
+    data = struct.pack("<IqqI", 1, 5, 900, len(stacks))
+    data += b"".join(text(b"".join(struct.pack(form, *entry) for entry in entries)) for form, entries in forms)
+    for texts in (names, threads, stacks):
         data += wire_words(len(texts) + 1) + b"".join(text(each) for each in texts)
-    forms = (("<qqQIII4x", stack_entries), ("<qqQII", plains), ("<qqQqII", backwards), ("<qqQI4x", forwards))
-    return data + b"".join(text(b"".join(struct.pack(form, *entry) for entry in entries)) for form, entries in forms)
+    return data
 
 
 def wire():
@@ -121,6 +122,7 @@ def wire():
     yield "index_bad_pair", b"\6" + wire_index(["add"], ["1"], [], [(1, 2)])
     yield "index_bad_stack", b"\6" + wire_index(["add"], [], ["a"], [], stack_entries=[(0, 1, 2, 1, 4, 0)])
     yield "index_many", b"\6" + struct.pack("<IqqI", 0, 0, 0, 2**32 - 1) + bytes(40)
+    yield "index_many_names", b"\6" + struct.pack("<IqqI", 0, 0, 0, 0) + bytes(40) + wire_words(2**32 - 1)
 
 
 # ------------------------------------------------------------------------------------ datamap

@@ -71,23 +71,26 @@ static rlmr_event_problem add(fixture *made, const event_text *event, uint64_t n
     return problem;
 }
 
-/* Ask everything at once; answers[i] belongs to questions[i]. */
-static void ask(const event_text *events, size_t events_count, const rlmr_map_options *options,
-                const question *questions, size_t count, answer *answers) {
-    fixture made = open_index(options);
-    rlmr_record *records = calloc(count, sizeof *records);
+/* The records of the questions about times of a window; all names are known. */
+static rlmr_record *records_of(fixture *made, const question *questions, size_t count,
+                               const rlmr_time_window *window, size_t *records_count) {
+    rlmr_record *records = calloc(count + 1, sizeof *records);
+    *records_count = 0;
     for (size_t i = 0; i < count; i++) {
-        records[i] = (rlmr_record){.time_ns = questions[i].time_ns, .row = i};
+        rlmr_record record = {.time_ns = questions[i].time_ns, .row = i};
         CU_ASSERT_EQUAL_FATAL(
-            rlmr_symtab_intern(made.names, rlmr_slice_of(questions[i].name), &records[i].name, NULL),
-            RLMR_OK);
+            rlmr_symtab_intern(made->names, rlmr_slice_of(questions[i].name), &record.name, NULL), RLMR_OK);
+        if (record.time_ns >= window->first_ns && record.time_ns <= window->last_ns) {
+            records[(*records_count)++] = record;
+        }
     }
-    for (size_t i = 0; i < events_count; i++) {
-        (void)add(&made, &events[i], i);
-    }
-    CU_ASSERT_EQUAL_FATAL(rlmr_stack_index_match(made.index, records, count, NULL), RLMR_OK);
+    return records;
+}
+
+static void take_answers(fixture *made, rlmr_record *records, size_t count, answer *answers) {
+    CU_ASSERT_EQUAL_FATAL(rlmr_stack_index_match(made->index, records, count, NULL), RLMR_OK);
     for (size_t i = 0; i < count; i++) {
-        rlmr_slice stack = rlmr_symtab_text(made.texts, records[i].stack);
+        rlmr_slice stack = rlmr_symtab_text(made->texts, records[i].stack);
         answer *to = &answers[records[i].row];
         CU_ASSERT_FATAL(stack.bytes < sizeof to->stack);
         to->found = records[i].found;
@@ -95,8 +98,96 @@ static void ask(const event_text *events, size_t events_count, const rlmr_map_op
         to->stack[stack.bytes] = '\0';
         CU_ASSERT_TRUE(i == 0 || records[i].time_ns >= records[i - 1].time_ns);
     }
+}
+
+/* Ask everything at once; answers[i] belongs to questions[i]. */
+static void ask(const event_text *events, size_t events_count, const rlmr_map_options *options,
+                const question *questions, size_t count, answer *answers) {
+    fixture made = open_index(options);
+    rlmr_time_window all = {.first_ns = INT64_MIN, .last_ns = INT64_MAX};
+    rlmr_record *records = records_of(&made, questions, count, &all, &count);
+    for (size_t i = 0; i < events_count; i++) {
+        (void)add(&made, &events[i], i);
+    }
+    take_answers(&made, records, count, answers);
     free(records);
     close_index(&made);
+}
+
+/* ---- The same, asked of several processes ---- */
+
+enum { PARTS_MAX = 80 };
+
+typedef struct {
+    fixture made;
+    rlmr_record *records;
+    size_t count;
+    rlmr_time_window window;
+    rlmr_bytes asked;
+} part;
+
+/* Of the times themselves. */
+static rlmr_time_window window_of(const rlmr_record *records, size_t count) {
+    rlmr_time_window window = {.first_ns = INT64_MAX, .last_ns = INT64_MIN};
+    for (size_t i = 0; i < count; i++) {
+        window.first_ns = records[i].time_ns < window.first_ns ? records[i].time_ns : window.first_ns;
+        window.last_ns = records[i].time_ns > window.last_ns ? records[i].time_ns : window.last_ns;
+    }
+    return window;
+}
+
+static void tell(const part *from, const part *to, bool answers, rlmr_bytes *told) {
+    CU_ASSERT_EQUAL(answers ? rlmr_stack_index_answer(from->made.index, &to->asked, &to->window, told, NULL)
+                            : rlmr_stack_index_encode(from->made.index, &to->window, told, NULL),
+                    RLMR_OK);
+}
+
+/* Each part takes in what all others tell it, or answer; all have told before. */
+static void exchange(part *parts, size_t count, bool answers) {
+    rlmr_bytes *told = calloc(count * count, sizeof *told);
+    for (size_t i = 0; i < count * count; i++) {
+        if (i / count != i % count) {
+            tell(&parts[i / count], &parts[i % count], answers, &told[i]);
+        }
+    }
+    for (size_t i = 0; i < count * count; i++) {
+        rlmr_slice text = {.text = (const char *)told[i].data, .bytes = told[i].bytes};
+        CU_ASSERT_EQUAL(
+            i / count == i % count ? RLMR_OK : rlmr_stack_index_take(parts[i % count].made.index, text, NULL),
+            RLMR_OK);
+        rlmr_bytes_release(&told[i]);
+    }
+    free(told);
+}
+
+/* Part p has the events of its share of the file, and the questions about its share of the times 0 .. last_ns. */
+static void ask_parts(const event_text *events, size_t events_count, const rlmr_map_options *options,
+                      const question *questions, size_t count, size_t parts_count, int64_t last_ns,
+                      answer *answers) {
+    int64_t share_ns = last_ns / (int64_t)parts_count + 1;
+    part parts[PARTS_MAX] = {0};
+    for (size_t p = 0; p < parts_count; p++) {
+        parts[p].made = open_index(options);
+        rlmr_time_window window = {.first_ns = p == 0 ? INT64_MIN : (int64_t)p * share_ns,
+                                   .last_ns = (int64_t)(p + 1) * share_ns - 1};
+        parts[p].records = records_of(&parts[p].made, questions, count, &window, &parts[p].count);
+        parts[p].window = window_of(parts[p].records, parts[p].count);
+        for (size_t i = p * events_count / parts_count; i < (p + 1) * events_count / parts_count; i++) {
+            (void)add(&parts[p].made, &events[i], i);
+        }
+    }
+    exchange(parts, parts_count, false);
+    for (size_t p = 0; p < parts_count; p++) {
+        CU_ASSERT_EQUAL(rlmr_stack_index_ask(parts[p].made.index, &parts[p].window, &parts[p].asked, NULL),
+                        RLMR_OK);
+    }
+    exchange(parts, parts_count, true);
+    for (size_t p = 0; p < parts_count; p++) {
+        take_answers(&parts[p].made, parts[p].records, parts[p].count, answers);
+        rlmr_bytes_release(&parts[p].asked);
+        free(parts[p].records);
+        close_index(&parts[p].made);
+    }
 }
 
 static bool answers_with(const event_text *events, size_t count, rlmr_match_policy match, const char *name,
@@ -691,7 +782,7 @@ static void test_a_stack_is_stored_once_and_as_utf8(void) {
 
 /* ---- Random traces, against the definitions by linear scans ---- */
 
-enum { NAMES = 4, EVENTS_MAX = 300, QUESTIONS_MAX = 100, FIELD_BYTES = 32 };
+enum { NAMES = 4, EVENTS_MAX = 1000, QUESTIONS_MAX = 100, FIELD_BYTES = 32 };
 
 static const char *const op_names[NAMES + 1] = {"add", "mul", "", "fill", "never asked for"};
 
@@ -840,7 +931,7 @@ static rlmr_found scan(const model *events, int count, rlmr_match_policy match, 
 
 /* One random trace under one policy. @return answers that differ from the scans'; adds to `found` by kind */
 static size_t compare_one(uint64_t *state, int events_count, int questions_count, int times,
-                          rlmr_match_policy match, size_t *found) {
+                          rlmr_match_policy match, size_t parts, size_t *found) {
     static model events[EVENTS_MAX];
     static event_text texts[EVENTS_MAX];
     static char fields[EVENTS_MAX][7][FIELD_BYTES];
@@ -855,8 +946,8 @@ static size_t compare_one(uint64_t *state, int events_count, int questions_count
         names[i] = below(state, NAMES);
         questions[i] = (question){500 * below(state, times + 4) + below(state, 3) - 1, op_names[names[i]]};
     }
-    ask(texts, (size_t)events_count, &(rlmr_map_options){.match = match}, questions, (size_t)questions_count,
-        answers);
+    ask_parts(texts, (size_t)events_count, &(rlmr_map_options){.match = match}, questions,
+              (size_t)questions_count, parts, 500 * (times + 4), answers);
     size_t wrong = 0;
     for (int i = 0; i < questions_count; i++) {
         int place;
@@ -871,7 +962,7 @@ static size_t compare_one(uint64_t *state, int events_count, int questions_count
     return wrong;
 }
 
-static void compare_many(int traces, int events_max, int questions_max, int times) {
+static void compare_many(int traces, int events_max, int questions_max, int times, int parts_max) {
     static const rlmr_match_policy policies[] = {RLMR_MATCH_BEST, RLMR_MATCH_BEST, RLMR_MATCH_NEAREST,
                                                  RLMR_MATCH_ENCLOSING};
     uint64_t state = 20260526;
@@ -879,11 +970,13 @@ static void compare_many(int traces, int events_max, int questions_max, int time
     for (int trace = 0; trace < traces; trace++) {
         int events_count = below(&state, events_max + 1);
         uint64_t before = state;
-        size_t wrong = compare_one(&state, events_count, questions_max, times, policies[trace % 4], found);
+        size_t parts = parts_max > 1 ? 2 + (size_t)below(&state, parts_max - 1) : 1;
+        size_t wrong =
+            compare_one(&state, events_count, questions_max, times, policies[trace % 4], parts, found);
         CU_ASSERT_EQUAL(wrong, 0);
         if (wrong > 0) {
-            (void)fprintf(stderr, "\n    trace %d of %d events, state %llu\n", trace, events_count,
-                          (unsigned long long)before);
+            (void)fprintf(stderr, "\n    trace %d of %d events in %zu parts, state %llu\n", trace,
+                          events_count, parts, (unsigned long long)before);
         }
     }
     /* A comparison that never meets one of the rules would say little. */
@@ -893,11 +986,111 @@ static void compare_many(int traces, int events_max, int questions_max, int time
 }
 
 static void test_small_random_traces_give_what_the_definitions_say(void) {
-    compare_many(2000, 20, 20, 6);
+    compare_many(2000, 20, 20, 6, 1);
 }
 
 static void test_larger_random_traces_give_what_the_definitions_say(void) {
-    compare_many(200, EVENTS_MAX, QUESTIONS_MAX, 60);
+    compare_many(200, 300, QUESTIONS_MAX, 60, 1);
+    compare_many(100, EVENTS_MAX, QUESTIONS_MAX, 200, 1); /* in more runs than are merged */
+}
+
+static void test_traces_in_parts_give_what_the_definitions_say(void) {
+    compare_many(4000, 20, 20, 6, 4);
+    compare_many(200, 300, QUESTIONS_MAX, 60, 5);
+    compare_many(150, 300, QUESTIONS_MAX, 60, PARTS_MAX);
+}
+
+/* What others have counts, although nothing of it may be told. */
+static void test_distinct_stacks_of_all_parts_have_a_limit(void) {
+    fixture one = open_index(&(rlmr_map_options){.match = RLMR_MATCH_BEST});
+    fixture other = open_index(&(rlmr_map_options){.match = RLMR_MATCH_BEST});
+    uint32_t id;
+    CU_ASSERT_EQUAL(rlmr_symtab_intern(one.names, RLMR_SLICE("add"), &id, NULL), RLMR_OK);
+    for (int i = 0; i < RLMR_LIMIT_STACKS / 2; i++) {
+        char stack[16];
+        (void)snprintf(stack, sizeof stack, "%d", i);
+        (void)add(&one, &(event_text){OP, .name = "add", .ts = "1", .stack = stack}, (uint64_t)i);
+    }
+    rlmr_time_window none = {.first_ns = 1, .last_ns = 0};
+    rlmr_bytes told = {0};
+    rlmr_bytes asked = {0};
+    CU_ASSERT_EQUAL(rlmr_stack_index_encode(one.index, &none, &told, NULL), RLMR_OK);
+    rlmr_slice text = {.text = (const char *)told.data, .bytes = told.bytes};
+    CU_ASSERT_EQUAL(rlmr_stack_index_take(other.index, text, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(rlmr_stack_index_take(other.index, text, NULL), RLMR_OK); /* of a third part as many */
+    rlmr_bytes answered = {0};
+    CU_ASSERT_EQUAL(rlmr_stack_index_answer(one.index, &asked, &none, &answered, NULL), RLMR_OK);
+    CU_ASSERT_EQUAL(
+        rlmr_stack_index_take(other.index, (rlmr_slice){(const char *)answered.data, answered.bytes}, NULL),
+        RLMR_OK); /* they are not counted again */
+    rlmr_error err;
+    rlmr_error_clear(&err);
+    CU_ASSERT_EQUAL(rlmr_stack_index_take(other.index, text, &err), RLMR_E_LIMIT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "(limit STACKS)"));
+    rlmr_bytes_release(&told);
+    rlmr_bytes_release(&answered);
+    close_index(&one);
+    close_index(&other);
+}
+
+static void test_no_more_is_told_than_matters(void) {
+    enum { EVENTS = 1000, FEW_BYTES = 400 };
+    fixture one = open_index(&(rlmr_map_options){.match = RLMR_MATCH_BEST});
+    uint32_t id;
+    CU_ASSERT_EQUAL(rlmr_symtab_intern(one.names, RLMR_SLICE("add"), &id, NULL), RLMR_OK);
+    for (int i = 0; i < EVENTS; i++) {
+        char number[16];
+        (void)snprintf(number, sizeof number, "%d", i);
+        (void)add(&one, &(event_text){OP, .name = "add", .ts = number, .sequence = number, .stack = "s"},
+                  (uint64_t)i);
+        (void)add(&one,
+                  &(event_text){BACKWARD_OP, .name = "back", .ts = number, .dur = "1",
+                                .sequence = i % 2 == 0 ? "900" : "7"},
+                  (uint64_t)i);
+    }
+    const rlmr_time_window all = {.first_ns = 0, .last_ns = INT64_MAX};
+    const rlmr_time_window middle = {.first_ns = 500000, .last_ns = 501000};
+    const rlmr_time_window early = {.first_ns = -5, .last_ns = -1};
+    const int64_t both[] = {7, 900};
+    rlmr_bytes asked = {0};
+    rlmr_bytes told = {0};
+    CU_ASSERT_EQUAL(rlmr_stack_index_ask(one.index, &all, &asked, NULL), RLMR_OK);
+    CU_ASSERT_TRUE(asked.bytes == sizeof both && memcmp(asked.data, both, sizeof both) == 0);
+    CU_ASSERT_EQUAL(rlmr_stack_index_answer(one.index, &asked, &all, &told, NULL), RLMR_OK);
+    size_t of_two = told.bytes;
+    CU_ASSERT_TRUE(of_two < FEW_BYTES);
+    rlmr_bytes_clear(&told);
+    CU_ASSERT_EQUAL(rlmr_stack_index_answer(one.index, &asked, &early, &told, NULL), RLMR_OK);
+    CU_ASSERT_TRUE(told.bytes < of_two);
+    rlmr_bytes_clear(&told);
+    CU_ASSERT_EQUAL(rlmr_stack_index_encode(one.index, &middle, &told, NULL), RLMR_OK);
+    CU_ASSERT_TRUE(told.bytes < FEW_BYTES);
+    rlmr_bytes_release(&told);
+    rlmr_bytes_release(&asked);
+    close_index(&one);
+}
+
+/* Many threads and names of other lengths, one after the other: each event is on its own. */
+static void test_threads_that_look_alike_are_not_the_same(void) {
+    static const event_text events[] = {
+        {OP, .name = "f", .ts = "1", .sequence = "4", .stack = "f"},
+        {.cat = "cpu_op",
+         .pid = "11",
+         .tid = "2",
+         .name = "Back",
+         .ts = "10",
+         .dur = "90",
+         .sequence = "4",
+         .forward_thread = "1"},
+        {.cat = "cpu_op", .pid = "1", .tid = "12", .name = "add", .ts = "20", .dur = "10"},
+        {.cat = "cpu_op", .pid = "11", .tid = "3", .name = "mul", .ts = "20", .dur = "10"},
+        {.cat = "cpu_op", .pid = "12", .tid = "2", .name = "sub", .ts = "20", .dur = "10"},
+        {.cat = "cpu_op", .pid = "11", .tid = "2", .name = "div", .ts = "20", .dur = "10"},
+    };
+    CHECK(events, BEST, "add", 25000, NONE, "");
+    CHECK(events, BEST, "mul", 25000, NONE, "");
+    CHECK(events, BEST, "sub", 25000, NONE, "");
+    CHECK(events, BEST, "div", 25000, BACKWARD, "f");
 }
 
 CU_TestInfo rlmr_tests_stack_index[] = {
@@ -953,5 +1146,9 @@ CU_TestInfo rlmr_tests_stack_index[] = {
      test_small_random_traces_give_what_the_definitions_say},
     {"larger random traces give what the definitions say",
      test_larger_random_traces_give_what_the_definitions_say},
+    {"traces in parts give what the definitions say", test_traces_in_parts_give_what_the_definitions_say},
+    {"distinct stacks of all parts have a limit", test_distinct_stacks_of_all_parts_have_a_limit},
+    {"no more is told than matters", test_no_more_is_told_than_matters},
+    {"threads that look alike are not the same", test_threads_that_look_alike_are_not_the_same},
     CU_TEST_INFO_NULL,
 };
