@@ -31,12 +31,12 @@ RLMR_MUST_CHECK rlmr_status rlmr_share_open(const rlmr_capture *capture, const r
                                             const rlmr_meter *meter, rlmr_share **out, rlmr_error *err);
 void rlmr_share_close(rlmr_share *share);
 
-/** In this order: rlmr_share_work(), then tell the others and hear each of them, once. */
+/** In this order: rlmr_share_work(), then tell all others, and hear each of them, once; in a step all tell before any hears. */
 typedef enum {
     RLMR_SHARE_RECORDS,
     RLMR_SHARE_EVENTS,
-    RLMR_SHARE_QUESTIONS, /**< no work: which forward operators each looks for, */
-    RLMR_SHARE_ANSWERS,   /**< and those that the others have */
+    RLMR_SHARE_QUESTIONS, /**< no work; told are the sequence numbers of forward operators that are looked for */
+    RLMR_SHARE_ANSWERS, /**< no work; told are the operators that another asked for */
     RLMR_SHARE_STACKS,
     RLMR_SHARE_STEPS
 } rlmr_share_step;
@@ -49,7 +49,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_share_tell(const rlmr_share *share, rlmr_share_
                                             rlmr_bytes *out, rlmr_error *err);
 
 /** @param from index of another part  @param told borrowed for the call  @return OK, E_NOMEM, E_RANGE, E_PARSE */
-RLMR_MUST_CHECK rlmr_status rlmr_share_hear(rlmr_share *share, rlmr_share_step step, int from,
+RLMR_MUST_CHECK rlmr_status rlmr_share_hear(rlmr_share *share, rlmr_share_step step, int64_t from,
                                             rlmr_slice told, rlmr_error *err);
 
 /** After all steps: whether the capture is mapped; else nothing of it is kept, and it is to be mapped by one process. The same on

@@ -155,7 +155,7 @@ static rlmr_status hear(const mapping *self, rlmr_share_step step, const rlmr_by
             status =
                 rlmr_error_set(err, RLMR_E_COMM, "another process tells of a capture that is not shared");
         }
-        status = status == RLMR_OK ? rlmr_share_hear(share, step, (int)from, text, err) : status;
+        status = status == RLMR_OK ? rlmr_share_hear(share, step, from, text, err) : status;
     }
     return status;
 }

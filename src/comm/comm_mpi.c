@@ -150,7 +150,7 @@ static bool is_one_host(void) {
 }
 
 /* Open MPI asks every network for its devices before it takes shared memory, half of the time of its start. What the
- * user has chosen stays. */
+ * user has chosen in the environment or with --mca stays; a file of parameters comes after both. */
 static void choose_transport(void) {
     if (is_one_host()) {
         (void)setenv("OMPI_MCA_pml", "ob1", 0);

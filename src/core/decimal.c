@@ -130,7 +130,7 @@ static bool to_integer(const decimal *number, int shift, int64_t *value) {
     }
     if (number->count > 0 && whole >= number->taken) {
         magnitude = number->digits * powers_of_ten[whole - number->taken]; /* at most 19 digits */
-        magnitude += number->next_five; /* then there are more than 19, and so are these */
+        magnitude += number->next_five; /* which stands behind 19 digits: the power was 1 */
     } else if (number->count > 0 && whole >= 0) {
         uint64_t power = powers_of_ten[number->taken - whole];
         magnitude = number->digits / power + (number->digits % power >= power / 2);

@@ -234,6 +234,7 @@ rlmr_status rlmr_table_move(rlmr_table *to, rlmr_table *from, rlmr_error *err) {
         rlmr_table_release(to);
         *to = *from;
         rlmr_table_init(from, from->schema);
+        return RLMR_OK;
     }
     for (size_t block = 0; block < from->blocks_count && status == RLMR_OK; block++) {
         status = rlmr_table_append_rows(to, from->blocks[block], err);

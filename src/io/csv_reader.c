@@ -153,7 +153,7 @@ static bool take_plain_line(reader *self, const char *line, size_t length) {
         end--;
     }
     size_t count = 0;
-    for (const char *at = line; count == 0 || at <= end; at++) {
+    for (const char *at = line; at <= end; at++) { /* behind each comma */
         rlmr_slice cell;
         if (count == RLMR_LIMIT_CSV_COLUMNS || !take_plain_cell(at, end, &cell, &at)) {
             return false;

@@ -38,7 +38,7 @@ RLMR_MUST_CHECK rlmr_status rlmr_memory_event(void *memory, const rlmr_trace_eve
 RLMR_MUST_CHECK rlmr_status rlmr_memory_finish(rlmr_memory *memory, rlmr_file_damage *damage,
                                                rlmr_error *err);
 
-/** Of the records here that look for a stack; all must have been read. */
+/** Of the records that look for a stack: when all have been read and none of others were taken, of those here. */
 rlmr_time_window rlmr_memory_window(const rlmr_memory *memory);
 
 /** For a capture that several processes read. Each appends to `out` what the others must take: after the rows, the names and the
@@ -52,8 +52,10 @@ RLMR_MUST_CHECK rlmr_status rlmr_memory_take_records(rlmr_memory *memory, rlmr_s
 RLMR_MUST_CHECK rlmr_status rlmr_memory_encode_events(const rlmr_memory *memory,
                                                       const rlmr_time_window *window, rlmr_bytes *out,
                                                       rlmr_error *err);
+/** @param own window of the records here */
 RLMR_MUST_CHECK rlmr_status rlmr_memory_ask(const rlmr_memory *memory, const rlmr_time_window *own,
                                             rlmr_bytes *out, rlmr_error *err);
+/** @param asked what the other has appended in rlmr_memory_ask()  @param window that of its records */
 RLMR_MUST_CHECK rlmr_status rlmr_memory_answer(const rlmr_memory *memory, const rlmr_bytes *asked,
                                                const rlmr_time_window *window, rlmr_bytes *out,
                                                rlmr_error *err);

@@ -34,7 +34,7 @@ struct rlmr_share {
     counts all;
 };
 
-/* A sparse file may claim any size. */
+/* A sparse file may claim any size. No file has more rows or events than bytes. */
 #define FILE_BYTES_MAX ((int64_t)1 << 40)
 
 static bool is_shareable(const rlmr_capture *capture, rlmr_file_kind kind) {
@@ -242,17 +242,34 @@ rlmr_status rlmr_share_tell(const rlmr_share *share, rlmr_share_step step, int t
     return status == RLMR_OK && share->sound ? put_findings(share, step, to, out, err) : status;
 }
 
-static rlmr_status take_counts(rlmr_share *share, rlmr_share_step step, int from, rlmr_reader *in,
+static rlmr_status malformed(rlmr_error *err) {
+    return rlmr_error_set(err, RLMR_E_PARSE, "what another process tells of a shared capture is malformed");
+}
+
+static bool is_count(int64_t told) {
+    return told >= 0 && told <= FILE_BYTES_MAX;
+}
+
+static rlmr_status read_counts(rlmr_reader *in, counts *told, rlmr_error *err) {
+    if (in->bytes - in->at < sizeof *told) {
+        return malformed(err);
+    }
+    memcpy(told, in->data + in->at, sizeof *told);
+    in->at += sizeof *told;
+    bool possible = is_count(told->rows) && is_count(told->events) && is_count(told->events_with_stack) &&
+                    is_count(told->memory_rows) && is_count(told->rows_matched);
+    return possible ? RLMR_OK : malformed(err);
+}
+
+static rlmr_status take_counts(rlmr_share *share, rlmr_share_step step, int64_t from, rlmr_reader *in,
                                bool *sound, rlmr_error *err) {
     uint32_t told = 0;
     counts other = {0};
     rlmr_status status = rlmr_reader_u32(in, &told, err);
-    if (status != RLMR_OK || in->bytes - in->at < sizeof other) {
-        return rlmr_error_set(err, RLMR_E_PARSE,
-                              "what another process tells of a shared capture is malformed");
+    status = status == RLMR_OK ? read_counts(in, &other, err) : status;
+    if (status != RLMR_OK) {
+        return status;
     }
-    memcpy(&other, in->data + in->at, sizeof other);
-    in->at += sizeof other;
     *sound = told != 0;
     if (step == RLMR_SHARE_RECORDS && from < share->piece.index) {
         share->rows_before += other.rows;
@@ -266,7 +283,7 @@ static rlmr_status take_counts(rlmr_share *share, rlmr_share_step step, int from
     return RLMR_OK;
 }
 
-static rlmr_status hear_records(rlmr_share *share, int from, rlmr_slice told, rlmr_error *err) {
+static rlmr_status hear_records(rlmr_share *share, int64_t from, rlmr_slice told, rlmr_error *err) {
     rlmr_time_window *window = &share->windows[from];
     rlmr_status status = rlmr_memory_take_records(share->memory, told, window, err);
     share->wants_trace = share->wants_trace || window->first_ns <= window->last_ns;
@@ -284,7 +301,7 @@ static rlmr_status hear_events(rlmr_share *share, rlmr_slice told, rlmr_error *e
     return status == RLMR_OK ? RLMR_OK : rlmr_error_set(err, status, "%s", trouble.message);
 }
 
-static rlmr_status hear_findings(rlmr_share *share, rlmr_share_step step, int from, rlmr_slice told,
+static rlmr_status hear_findings(rlmr_share *share, rlmr_share_step step, int64_t from, rlmr_slice told,
                                  rlmr_error *err) {
     switch (step) {
     case RLMR_SHARE_RECORDS:
@@ -301,13 +318,12 @@ static rlmr_status hear_findings(rlmr_share *share, rlmr_share_step step, int fr
     return RLMR_OK;
 }
 
-rlmr_status rlmr_share_hear(rlmr_share *share, rlmr_share_step step, int from, rlmr_slice told,
+rlmr_status rlmr_share_hear(rlmr_share *share, rlmr_share_step step, int64_t from, rlmr_slice told,
                             rlmr_error *err) {
     rlmr_reader in = {.data = (const uint8_t *)told.text, .bytes = told.bytes};
     bool sound = false;
     if (from < 0 || from >= share->piece.count || from == share->piece.index) {
-        return rlmr_error_set(err, RLMR_E_PARSE, "another process tells of part %d of a capture in %d parts",
-                              from, share->piece.count);
+        return malformed(err);
     }
     rlmr_status status = take_counts(share, step, from, &in, &sound, err);
     share->sound = share->sound && sound;

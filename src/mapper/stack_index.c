@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A trace that has filled the first will fill more. Memory that is not touched costs nothing, and so much grows without being
- * copied (rlmr_tables_keep_memory()). */
+ * copied (rlmr_tables_keep_memory()). Where there is not so much address space it grows step by step. */
 #define FEW_ENTRIES_BYTES ((size_t)256 * 1024)
 #define MANY_ENTRIES_BYTES ((size_t)48 << 20)
 
@@ -124,9 +124,12 @@ static rlmr_status append_entry(rlmr_bytes *entries, const void *entry, size_t b
     if (entries->bytes / bytes >= UINT32_MAX - 1) {
         return rlmr_error_set(err, RLMR_E_RANGE, RLMR_TOO_MANY_ENTRIES, UINT32_MAX - 1);
     }
-    bool many = entries->bytes >= FEW_ENTRIES_BYTES && entries->capacity < MANY_ENTRIES_BYTES;
-    rlmr_status status = many ? rlmr_bytes_reserve(entries, MANY_ENTRIES_BYTES, err) : RLMR_OK;
-    return status == RLMR_OK ? rlmr_bytes_append(entries, entry, bytes, err) : status;
+    bool full = entries->capacity - entries->bytes < bytes;
+    if (full && entries->bytes >= FEW_ENTRIES_BYTES && entries->capacity < MANY_ENTRIES_BYTES) {
+        rlmr_status reserved = rlmr_bytes_reserve(entries, MANY_ENTRIES_BYTES, NULL);
+        (void)reserved;
+    }
+    return rlmr_bytes_append(entries, entry, bytes, err);
 }
 
 /* Whether the last thread is that of the event, as it mostly is. */

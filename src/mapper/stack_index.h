@@ -62,7 +62,7 @@ typedef struct {
 
 /** For processes that read parts of the same trace. First each tells another of the operators that may matter to the records of that one, which
  *  have times in `window`; then it asks for the sequence numbers of all backward operators that may matter to its own; and the others answer
- *  with the forward operators that have these. Each appends to `out`. @return OK or E_NOMEM */
+ *  with the forward operators that have these. In each of the three, all append to `out` before any takes. @return OK or E_NOMEM */
 RLMR_MUST_CHECK rlmr_status rlmr_stack_index_encode(const rlmr_stack_index *index,
                                                     const rlmr_time_window *window, rlmr_bytes *out,
                                                     rlmr_error *err);

@@ -94,8 +94,8 @@ static rlmr_status map_forward_entry(void *entry, id_maps *maps, rlmr_error *err
 typedef struct {
     const rlmr_stack_index *index;
     const rlmr_time_window *window; /* of its records */
-    bool answers;                   /* with forward entries; else it is told of all others */
-    rlmr_slice asked;               /* int64_t: sequence numbers, in order */
+    bool answers;                   /* told are forward entries; else those of all other kinds */
+    rlmr_slice asked;               /* for answers: int64_t, the sequence numbers asked for, in order */
     id_maps maps;
     rlmr_bytes *out;
 } telling;
@@ -214,29 +214,40 @@ static rlmr_status tell_what_matters(telling *to, const entry_kind *kind, rlmr_e
     return status;
 }
 
-/* Of each name the last that starts before the window, for records that nothing encloses, unless it reaches into the window and is told
- * with the others. */
+static const stack_entry *stacks_of(const telling *to, size_t *count) {
+    *count = to->index->stacks.bytes / sizeof(stack_entry);
+    return (const stack_entry *)(const void *)to->index->stacks.data;
+}
+
+/* Of each name the last entry that starts before the window, or at its first time: its number from 1, 0 if there is none. */
+static void find_nearest(const telling *to, size_t *last) {
+    size_t count;
+    const stack_entry *entries = stacks_of(to, &count);
+    for (size_t i = 0; i < count; i++) {
+        const stack_entry *entry = &entries[i];
+        const stack_entry *before = last[entry->name] > 0 ? &entries[last[entry->name] - 1] : NULL;
+        bool later = before == NULL || entry->ts > before->ts ||
+                     (entry->ts == before->ts && entry->position > before->position);
+        if (entry->ts <= to->window->first_ns && later) {
+            last[entry->name] = i + 1;
+        }
+    }
+}
+
+/* These, for records that nothing encloses, unless they reach into the window and are told with the others. */
 static rlmr_status tell_nearest(telling *to, rlmr_error *err) {
-    const stack_entry *entries = (const stack_entry *)(const void *)to->index->stacks.data;
-    size_t count = to->index->stacks.bytes / sizeof *entries;
+    size_t count;
+    const stack_entry *entries = stacks_of(to, &count);
     uint32_t names = rlmr_symtab_count(to->index->names);
-    const stack_entry **last = calloc(names, sizeof *last);
+    size_t *last = calloc(names, sizeof *last);
     if (last == NULL) {
         return rlmr_error_set(err, RLMR_E_NOMEM, "no memory for the call stacks of a shared capture");
     }
-    for (size_t i = 0; i < count; i++) {
-        const stack_entry *entry = &entries[i];
-        const stack_entry *before = last[entry->name];
-        if (entry->ts <= to->window->first_ns &&
-            (before == NULL || entry->ts > before->ts ||
-             (entry->ts == before->ts && entry->position > before->position))) {
-            last[entry->name] = entry;
-        }
-    }
+    find_nearest(to, last);
     rlmr_status status = RLMR_OK;
     for (uint32_t name = 0; name < names && status == RLMR_OK; name++) {
-        if (last[name] != NULL && !stack_matters(last[name], to)) {
-            status = tell_entry(to, &kinds[STACKS], last[name], err);
+        if (last[name] > 0 && !stack_matters(&entries[last[name] - 1], to)) {
+            status = tell_entry(to, &kinds[STACKS], &entries[last[name] - 1], err);
         }
     }
     free(last);

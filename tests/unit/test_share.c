@@ -298,6 +298,11 @@ static void test_what_is_told_may_be_malformed(void) {
         CU_ASSERT_EQUAL(rlmr_share_hear(shares[0], step, -1, whole, NULL), RLMR_E_PARSE);
         CU_ASSERT_EQUAL(rlmr_share_hear(shares[0], step, 0, whole, NULL), RLMR_E_PARSE); /* its own */
         CU_ASSERT_EQUAL(rlmr_share_hear(shares[0], step, 2, whole, NULL), RLMR_E_PARSE);
+        CU_ASSERT_EQUAL(rlmr_share_hear(shares[0], step, (INT64_C(1) << 32) + 1, whole, NULL), RLMR_E_PARSE);
+        for (size_t i = 0; i < 2; i++) { /* no file has so many rows */
+            memcpy(told.data + sizeof(uint32_t), &(int64_t[]){INT64_MAX, -1}[i], sizeof(int64_t));
+            CU_ASSERT_EQUAL(rlmr_share_hear(shares[0], step, 1, whole, NULL), RLMR_E_PARSE);
+        }
         rlmr_bytes_release(&told);
     }
     rlmr_share_close(shares[0]);
