@@ -14,21 +14,25 @@ typedef uint32_t raw_stack;
 
 /* A cpu_op of a wanted name with a call stack. */
 typedef struct {
-    int64_t ts;
+    union {
+        int64_t ts;
+        uint32_t below; /* once the sweep has passed ts: entry under this one + 1 */
+    };
     int64_t end;       /* not after ts if it never encloses */
     uint64_t position; /* in the file */
     uint32_t name;
     raw_stack stack;
-    uint32_t below; /* in the sweep: entry under this one + 1 */
 } stack_entry;
 
 /* A cpu_op of a wanted name without one. */
 typedef struct {
-    int64_t ts;
+    union {
+        int64_t ts;
+        uint32_t below;
+    };
     int64_t end;
     uint64_t position; /* in the file */
     uint32_t pair;     /* of its name and thread */
-    uint32_t below;
 } plain_entry;
 
 /* A cpu_op that stands for a forward op: it has that one's sequence number. */

@@ -60,7 +60,7 @@ def wire_map(roles, layouts, groups, stages):
 
 def wire_index(names, threads, stacks, pairs, stack_entries=(), plains=(), backwards=(), forwards=()):
     """An index of call stacks; an id is a place in a list, from 1."""
-    forms = (("<qqQIII4x", stack_entries), ("<qqQII", plains), ("<qqQqII", backwards), ("<qqQI4x", forwards), ("<II", pairs))
+    forms = (("<qqQII", stack_entries), ("<qqQI4x", plains), ("<qqQqII", backwards), ("<qqQI4x", forwards), ("<II", pairs))
     data = struct.pack("<IqqI", 1, 5, 900, len(stacks))
     data += b"".join(text(b"".join(struct.pack(form, *entry) for entry in entries)) for form, entries in forms)
     for texts in (names, threads, stacks):
@@ -111,8 +111,8 @@ def wire():
     yield "map_bad_role", b"\5" + wire_map(["a"], [], [(1, "1", [0], [])], [])
     yield "map_many", b"\5" + wire_words(0, 0, 0, 2**32 - 1) + bytes(40)
     stacks, pairs = ["f.py(1): f;\\r\\n", "g", "\\q"], [(1, 1), (2, 2)]
-    entries = {"stack_entries": [(0, 50, 3, 1, 3, 0), (20, 2000, 9, 1, 4, 7), (20, 2000, 9, 2, 7, 7)],
-               "plains": [(1, 5000, 4, 1, 0), (2, 6000, 5, 2, 1)], "backwards": [(1, 7000, 6, 11, 1, 0), (3, 9, 7, 12, 2, 0)],
+    entries = {"stack_entries": [(0, 50, 3, 1, 3), (20, 2000, 9, 1, 4), (20, 2000, 9, 2, 7)],
+               "plains": [(1, 5000, 4, 1), (2, 6000, 5, 2)], "backwards": [(1, 7000, 6, 11, 1, 0), (3, 9, 7, 12, 2, 0)],
                "forwards": [(11, 0, 1, 4), (12, 1, 2, 3)]}
     index = b"\6" + wire_index(["add", "mul"], ["1\0" + "1", "1\0" + "2"], stacks, pairs, **entries)
     yield "index_some", index
@@ -120,7 +120,7 @@ def wire():
     yield "index_cut", index[:-9]
     yield "index_other_name", b"\6" + wire_index(["sub"], [], [], [])
     yield "index_bad_pair", b"\6" + wire_index(["add"], ["1"], [], [(1, 2)])
-    yield "index_bad_stack", b"\6" + wire_index(["add"], [], ["a"], [], stack_entries=[(0, 1, 2, 1, 4, 0)])
+    yield "index_bad_stack", b"\6" + wire_index(["add"], [], ["a"], [], stack_entries=[(0, 1, 2, 1, 4)])
     yield "index_many", b"\6" + struct.pack("<IqqI", 0, 0, 0, 2**32 - 1) + bytes(40)
     yield "index_many_names", b"\6" + struct.pack("<IqqI", 0, 0, 0, 0) + bytes(40) + wire_words(2**32 - 1)
 
