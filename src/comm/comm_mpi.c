@@ -142,11 +142,12 @@ static void watch_reset(rlmr_comm *comm) {
     }
 }
 
-/* Whether mpirun says that all processes are on this host. */
+/* Whether mpirun says that all processes are on this host, or no launcher has started this one. */
 static bool is_one_host(void) {
     const char *all = getenv("OMPI_COMM_WORLD_SIZE");
     const char *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    return all != NULL && here != NULL && strcmp(all, here) == 0;
+    bool alone = all == NULL && getenv("PMIX_RANK") == NULL && getenv("PMI_RANK") == NULL;
+    return alone || (all != NULL && here != NULL && strcmp(all, here) == 0);
 }
 
 /* Open MPI asks every network for its devices before it takes shared memory, half of the time of its start. What the
