@@ -138,8 +138,8 @@ RLMR_MUST_CHECK rlmr_status rlmr_table_append(rlmr_table *table, const void *row
 /** Append rows of the same schema to a table without an order. @return OK or E_NOMEM, with the rows appended so far */
 RLMR_MUST_CHECK rlmr_status rlmr_table_append_rows(rlmr_table *table, const rlmr_rows *rows, rlmr_error *err);
 
-/** Append the rows of `from` to `to`, of the same schema and both without an order and neither with a block dropped; `from` has none then. If `to` has none before, it takes the
- *  memory over and no row is copied. @return OK or E_NOMEM, with the rows appended so far */
+/** Append the rows of `from` to `to`; `from` has none then. If `to` had none, it takes the memory over and no row is copied. Two tables of
+ *  the same schema, without an order and with no block dropped. @return OK or E_NOMEM, with the rows appended so far */
 RLMR_MUST_CHECK rlmr_status rlmr_table_move(rlmr_table *to, rlmr_table *from, rlmr_error *err);
 
 /** Room for the order of a table's rows. @param out owned by the caller, free()  @return OK, E_NOMEM, E_RANGE (2^32 rows) */

@@ -178,21 +178,6 @@ static rlmr_status add_block(rlmr_table *table, rlmr_error *err) {
     return status;
 }
 
-/* Of one of the sizes that values have, each known to the compiler. */
-static void copy_value(void *to, const void *from, size_t bytes) {
-    switch (bytes) {
-    case sizeof(uint64_t):
-        memcpy(to, from, sizeof(uint64_t));
-        break;
-    case sizeof(uint32_t):
-        memcpy(to, from, sizeof(uint32_t));
-        break;
-    default:
-        memcpy(to, from, sizeof(uint8_t));
-        break;
-    }
-}
-
 rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *err) {
     if (table->rows == (uint64_t)table->blocks_count * RLMR_BLOCK_ROWS) {
         rlmr_status status = add_block(table, err);
@@ -202,8 +187,8 @@ rlmr_status rlmr_table_append(rlmr_table *table, const void *row, rlmr_error *er
     }
     rlmr_rows *block = table->blocks[table->blocks_count - 1];
     for (size_t c = 0; c < table->schema->columns_count; c++) {
-        copy_value(value_at(block, block->rows, c), (const char *)row + table->schema->columns[c].offset,
-                   column_bytes(block, c));
+        memcpy(value_at(block, block->rows, c), (const char *)row + table->schema->columns[c].offset,
+               column_bytes(block, c));
     }
     block->rows++;
     table->rows++;

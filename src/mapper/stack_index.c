@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A trace that has filled the first will fill more. Memory that is not touched costs nothing; so much is kept for the next capture when it is
- * freed, and what grows beyond grows without being copied (rlmr_tables_keep_memory()). Where there is not so much address space it grows step by step. */
+/* A trace that has filled the first will fill more. Memory that is not touched costs nothing; so much is kept for the next capture when
+ * it is freed, and what grows beyond it is not copied more than once (rlmr_tables_keep_memory()). Where there is not so much address
+ * space, entries grow step by step. */
 #define FEW_ENTRIES_BYTES ((size_t)256 * 1024)
 #define MANY_ENTRIES_BYTES ((size_t)30 << 20)
 
